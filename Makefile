@@ -1,0 +1,5 @@
+# For fingers used to make. Everything is in ./dev, which needs no make; arguments: make test ARGS="-k varint"
+.PHONY: help run bench test check fmt cover fuzz lock
+
+help run bench test check fmt cover fuzz lock:
+	@./dev $@ $(ARGS)

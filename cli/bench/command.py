@@ -1,0 +1,128 @@
+"""`goqueue bench`: measure what this machine can do, and print it for people or for programs.
+
+Progress goes to standard error, and only when that is a terminal; the figures go to standard output. A run that
+misses a bar still succeeds: whether a machine is good enough is for whoever reads the figures.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from goqueue.cli.bench import (
+    log_append,
+    log_group_commit,
+    log_lookup,
+    log_memory,
+    log_read,
+    log_recovery,
+    records,
+)
+from goqueue.cli.bench.figures import Entry, Figure
+from goqueue.cli.bench.machine import describe, is_in_memory
+from goqueue.cli.bench.scratch import scratch
+from goqueue.cli.bench.sizes import FULL, QUICK, Sizes
+from goqueue.cli.bench.table import print_figures
+from goqueue.cli.bench.workbench import Workbench
+
+_LOG = (log_append, log_read, records, log_lookup, log_recovery, log_group_commit, log_memory)
+
+
+@click.group()
+def bench() -> None:
+    """Measure what this machine can do.
+
+    Every figure stands beside a bare loop of system calls measured in the same run; docs/benchmarks.md says more.
+    """
+
+
+@bench.command()
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    default=Path(),
+    help="Where to work, in a new folder that is removed at the end.  [default: the current folder]",
+)
+@click.option("--quick", is_flag=True, help="Measure little: whether everything works, not how fast it is.")
+@click.option("--only", "patterns", metavar="KEY", multiple=True, help="Only figures of this name, such as 'append_*'.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def log(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure the log: appends, reads, look-ups, recovery, group commit, memory.
+
+    It takes about two minutes, and up to 3.5 GB of disk that it gives back.
+    """
+    sizes = QUICK if quick else FULL
+    entries = _chosen(log_entries(sizes), patterns)
+    machine = describe(folder)
+    in_memory = ": this measures memory, not a disk" if is_in_memory(folder) else ""
+    click.echo(f"working in {folder.absolute()}, on {machine['file_system']}{in_memory}", err=True)
+    with scratch(folder, wanted_bytes(entries, sizes)) as place, _progress(len(entries)) as advanced:
+        figures = take(entries, sizes, place, advanced)
+    if as_json:
+        click.echo(json.dumps(answer("log", figures, machine)))
+    else:
+        print_figures(entries, figures, machine)
+
+
+def log_entries(sizes: Sizes) -> list[Entry]:
+    """All figures of `bench log`, in the order in which they are taken."""
+    return [entry for module in _LOG for entry in module.entries(sizes)]
+
+
+def _chosen(entries: Sequence[Entry], patterns: Sequence[str]) -> list[Entry]:
+    for pattern in patterns:
+        if not any(fnmatchcase(entry.key, pattern) for entry in entries):
+            known = " ".join(entry.key for entry in entries)
+            raise click.BadParameter(f"no figure is named {pattern!r}; there are: {known}", param_hint="--only")
+    return [entry for entry in entries if not patterns or any(fnmatchcase(entry.key, name) for name in patterns)]
+
+
+def wanted_bytes(entries: Sequence[Entry], sizes: Sizes) -> int:
+    """The room that these figures take at the worst moment."""
+    shared = {batch_records for entry in entries for batch_records in entry.shared}
+    return sum(sizes.shared_bytes[kind] for kind in shared) + max((entry.disk_bytes for entry in entries), default=0)
+
+
+def take(
+    entries: Sequence[Entry], sizes: Sizes, folder: Path, advanced: Callable[[str, float], None]
+) -> dict[str, Figure]:
+    """Take the figures in order; `advanced` hears the key of the present one and how much of all is done."""
+    figures: dict[str, Figure] = {}
+    key = ""
+
+    def part_done(part: float) -> None:
+        advanced(key, len(figures) + part)
+
+    workbench = Workbench(folder, sizes, part_done)
+    for entry in entries:
+        key = entry.key
+        part_done(0)
+        figures[key] = entry.measure(workbench)
+    return figures
+
+
+def answer(name: str, figures: dict[str, Figure], machine: dict[str, str | int | None]) -> dict[str, object]:
+    """The form in which every benchmark answers; `notes` is for people."""
+    return {
+        "name": name,
+        "figures": {key: figure.fields() for key, figure in figures.items()},
+        "machine": machine,
+        "notes": {key: figure.note for key, figure in figures.items() if figure.note},
+    }
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[Callable[[str, float], None]]:
+    """A bar that is drawn between rounds and never during one, as the thread that rich would draw it with does."""
+    console = Console(stderr=True)
+    words, percent = TextColumn("{task.description:24}"), TextColumn("{task.percentage:3.0f} %")
+    columns = (words, BarColumn(), percent, TimeElapsedColumn())
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, auto_refresh=False, transient=True, disable=quiet) as progress:
+        task = progress.add_task("", total=count)
+        yield lambda key, done: progress.update(task, description=key, completed=done, refresh=True)

@@ -1,0 +1,54 @@
+"""How much is measured: the full run, and one that only shows that everything works."""
+
+from attrs import define
+
+MB = 1_000_000
+GB = 1_000_000_000
+
+# Every record in every figure: a value of this size, no key, no headers.
+RECORD_BYTES = 1000
+
+
+@define
+class Sizes:
+    """Amounts of one run; `shared_bytes` is the size of a shared log by its records a batch."""
+
+    rounds: int
+    long_rounds: int
+    append_bytes: int
+    append_turns: int
+    codec_batches: int
+    shared_bytes: dict[int, int]
+    lookups: int
+    checkpoint_bytes: int
+    commit_seconds: float
+    memory_bytes: int
+    memory_step_bytes: int
+
+
+FULL = Sizes(
+    rounds=15,
+    long_rounds=5,
+    append_bytes=96 * MB,
+    append_turns=10_000,
+    codec_batches=500,
+    shared_bytes={100: GB, 1: 256 * MB},
+    lookups=1_000,
+    checkpoint_bytes=64 << 20,
+    commit_seconds=1.0,
+    memory_bytes=2048 * MB,
+    memory_step_bytes=256 * MB,
+)
+QUICK = Sizes(
+    rounds=2,
+    long_rounds=2,
+    append_bytes=8 * MB,
+    append_turns=500,
+    codec_batches=50,
+    shared_bytes={100: 16 * MB, 1: 4 * MB},
+    lookups=200,
+    checkpoint_bytes=2 << 20,
+    commit_seconds=0.05,
+    memory_bytes=16 * MB,
+    memory_step_bytes=4 * MB,
+)

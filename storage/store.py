@@ -1,0 +1,120 @@
+"""All streams of one data folder: the place where effects go in and the disk's answers come out.
+
+A driver's turn is: `perform` what the logs want, `take_jobs` and run them in threads, `finish` those that are done
+and tell the logs. Reads are answered at once from the page cache or, when that raises ColdError, by `cold_read` in a
+thread. The store keeps no clock and starts no thread. One process at a time may have it open.
+"""
+
+from collections.abc import Sequence
+
+from goqueue.core.log.config import LogConfig
+from goqueue.core.log.effects import Effect, FindTime, Read, ReadResult, TimeResult
+from goqueue.storage.buffers import BufferPool
+from goqueue.storage.disk import Disk
+from goqueue.storage.errors import DiskFailed
+from goqueue.storage.jobs import StreamJob
+from goqueue.storage.layout import LOCK_FILE, check_format
+from goqueue.storage.reading import ColdFindTime, ColdRead, Span, fetch, find_in
+from goqueue.storage.recovery import Recovery, recover
+from goqueue.storage.stream import Stream
+
+
+class Store:
+    """The streams under one root, which no other process may open meanwhile."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
+        self._streams: dict[str, Stream] = {}
+        # Those that may have a job to give: walking over thousands of idle ones would cost a turn more than its work.
+        self._busy: dict[str, Stream] = {}
+        self._failures: list[DiskFailed] = []
+        self._buffers = BufferPool()
+        disk.make_folder("")
+        self._lock = disk.lock(LOCK_FILE)
+        try:
+            check_format(disk)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def recover(self, stream: str, config: LogConfig, wall_ms: int) -> Recovery:
+        """Bring a stream's state back from the disk, or begin an empty one. Raises DamageError, OSError.
+
+        It waits for the disk; no job of the stream may be running.
+        """
+        known = self._streams.get(stream)
+        recovery = recover(self.disk, stream, config, wall_ms, distrust=known is not None and known.failed is not None)
+        if known is None:
+            self._streams[stream] = Stream(self.disk, stream)
+        else:
+            known.reopen()
+        return recovery
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        """Do what logs want done, in order; `failures` tells what the disk refused."""
+        for effect in effects:
+            stream = self._streams[effect.stream]
+            self._busy[effect.stream] = stream
+            if stream.failed is None:
+                stream.perform(effect)
+                self._note_failure(stream)
+
+    def take_jobs(self) -> list[StreamJob]:
+        """The work that waits for the disk, at most one job a stream; run each in a thread and `finish` it."""
+        if not self._busy:
+            return []
+        jobs = [stream.take_job() for stream in self._busy.values()]
+        self._busy.clear()
+        return [job for job in jobs if job is not None]
+
+    def finish(self, job: StreamJob) -> None:
+        """Take back a job that has been run."""
+        stream = self._streams[job.folder]
+        failed_before = stream.failed is not None
+        stream.finish(job)
+        # What came while the job ran is the next one's work.
+        self._busy[job.folder] = stream
+        if not failed_before:
+            self._note_failure(stream)
+
+    def _note_failure(self, stream: Stream) -> None:
+        if stream.failed is not None:
+            self._failures.append(stream.failed)
+
+    def pending(self) -> bool:
+        """Whether any stream has work that is not finished."""
+        return any(stream.pending() for stream in self._streams.values())
+
+    def failures(self) -> list[DiskFailed]:
+        """The streams that failed since this was last asked."""
+        fresh, self._failures = self._failures, []
+        return fresh
+
+    def read(self, read: Read) -> ReadResult:
+        """Answer a read without waiting. Raises ColdError, DamageError, OSError."""
+        return fetch(self._streams[read.stream].segment(read.segment), read, self._buffers, cached=True)
+
+    def cold_read(self, read: Read) -> ColdRead:
+        """The same as a job that waits for the disk, to be run in a thread."""
+        return ColdRead(self._streams[read.stream].segment(read.segment), read)
+
+    def find_time(self, find: FindTime) -> TimeResult | None:
+        """Find a record by its time without waiting. Raises ColdError, DamageError, OSError."""
+        return find_in(self._time_spans(find), find, self._buffers, cached=True)
+
+    def cold_find_time(self, find: FindTime) -> ColdFindTime:
+        """The same as a job that waits for the disk, to be run in a thread."""
+        return ColdFindTime(self._time_spans(find), find)
+
+    def _time_spans(self, find: FindTime) -> list[Span]:
+        stream, last = self._streams[find.stream], len(find.segments) - 1
+        return [
+            Span(stream.segment(name), end_position, find.position if number == last else -1)
+            for number, (name, end_position) in enumerate(find.segments)
+        ]
+
+    def close(self) -> None:
+        """Let go of all files and of the lock; jobs must have been finished."""
+        assert not any(stream.job_running for stream in self._streams.values())
+        self._streams.clear()
+        self._lock.release()

@@ -1,0 +1,51 @@
+"""What every test runs under: Hypothesis without a stopwatch, and Spark's tests only where there is a Java."""
+
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A deadline measures the machine. In CI the examples are the same every time; a seed found elsewhere becomes a test.
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+SPARK_TESTS = Path(__file__).parent / "spark"
+WITHOUT_JAVA = pytest.StashKey[int]()
+
+
+@functools.cache
+def java_runs() -> bool:
+    """Whether there is a Java that starts: a `java` that only asks to be installed does not count."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None:
+        return False
+    try:
+        return subprocess.run([java, "-version"], capture_output=True, check=False, timeout=60).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what is under tests/spark when no Java runs here."""
+    for_spark = [item for item in items if item.path.is_relative_to(SPARK_TESTS)]
+    if for_spark and not java_runs():
+        config.stash[WITHOUT_JAVA] = len(for_spark)
+        for item in for_spark:
+            item.add_marker(pytest.mark.skip(reason="no Java here"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once what was not tested, and what it takes to test it."""
+    skipped = terminalreporter.config.stash.get(WITHOUT_JAVA, 0)
+    if skipped:
+        terminalreporter.write_line(
+            f"Spark: {skipped} skipped, because no Java runs here. "
+            "To run them: apt install openjdk-17-jre-headless, or point JAVA_HOME at a Java 17.",
+            yellow=True,
+        )
