@@ -19,6 +19,7 @@ from goqueue.core.errors import GoQueueError
 
 # name -> (module:attribute, help line), in the order in which they are worth reading.
 COMMANDS = {
+    "serve": ("goqueue.cli.serve:serve", "Run a broker."),
     "demo": ("goqueue.cli.demo:demo", "Kill a writer at work, and count what was acknowledged."),
     "bench": ("goqueue.cli.bench.command:bench", "Measure what this machine can do."),
     "log": ("goqueue.cli.log:log", "Look into the logs on disk, check them, repair them."),

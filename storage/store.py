@@ -44,11 +44,31 @@ class Store:
         """
         known = self._streams.get(stream)
         recovery = recover(self.disk, stream, config, wall_ms, distrust=known is not None and known.failed is not None)
+        self.opened(stream)
+        return recovery
+
+    def opened(self, stream: str) -> None:
+        """A stream was recovered, by `recover` or in a thread; go on with it as it is on the disk."""
+        known = self._streams.get(stream)
         if known is None:
             self._streams[stream] = Stream(self.disk, stream)
         else:
             known.reopen()
-        return recovery
+
+    def has_failed(self, stream: str) -> bool:
+        """Whether a stream's disk has failed since it was recovered last."""
+        known = self._streams.get(stream)
+        return known is not None and known.failed is not None
+
+    def is_busy(self, stream: str) -> bool:
+        """Whether a job of a stream is running."""
+        known = self._streams.get(stream)
+        return known is not None and known.job_running
+
+    def forget(self, stream: str) -> None:
+        """Let go of a stream's files, which are to be removed."""
+        self._streams.pop(stream, None)
+        self._busy.pop(stream, None)
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """Do what logs want done, in order; `failures` tells what the disk refused."""

@@ -105,7 +105,10 @@ class Log:
         self._is_closed = False
         self._cursors.clear()
 
-    # --- what there is
+    def configure(self, config: LogConfig) -> None:
+        """Go on under other settings; what they let go is due at once."""
+        self.config = config
+        self._expiry_due_ms = next_removal_ms(self._segments, config)
 
     @property
     def segments(self) -> list[Segment]:
@@ -420,10 +423,8 @@ class Log:
             return None
         limit = min(self.acknowledged_offset, self._readable.next_offset)
         limit = limit if limit_offset is None else min(limit, limit_offset)
-        wall_ms = self._clock.wall_ms(now)
-        plan = plan_compaction(
-            self.stream, self._segments.sealed, self.cleaned_offset, self.incarnation, self.config, wall_ms, limit
-        )
+        sealed, config, wall_ms = self._segments.sealed, self.config, self._clock.wall_ms(now)
+        plan = plan_compaction(self.stream, sealed, self.cleaned_offset, self.incarnation, config, wall_ms, limit)
         # One that got nowhere, for a transaction whose end it did not see, gets no further before more is sealed.
         return plan if plan is not None and plan.end_offset > self._compaction_held_at else None
 
@@ -465,8 +466,8 @@ class Log:
         position = self._cursors.position(offset, segment.name)
         if position is None:
             position = self._tail.offsets.floor_position(offset) if segment is self._tail.segment else -1
-        end_offset, incarnation = segment.next_offset, self.incarnation
-        return Read(self.stream, segment.name, offset, position, end, end_offset, limit, max_bytes, incarnation)
+        place = self.stream, segment.name, offset, position, end, segment.next_offset
+        return Read(*place, limit, max_bytes, self.incarnation)
 
     def read_done(self, read: Read, next_offset: int, next_position: int) -> None:
         """Remember where a read ended, so that one that goes on from there need not look it up."""

@@ -25,14 +25,18 @@ OUTSIDE = {
     "core": {"attrs", "cramjam", "crc32c", "mmh3"},
     "proto": {"attrs"},
     "storage": {"attrs", "cramjam", "crc32c", "mmh3"},
-    "transports": {"attrs"},
+    "transports": {
+        "attrs", "betterproto", "grpclib", "h11", "h2", "hpack", "hyperframe", "msgspec", "outcome", "trio",
+    },
     "spark": {"attrs", "crc32c", "numpy", "pandas", "pyarrow", "pyspark"},
-    "cli": {"attrs", "click", "cramjam", "crc32c", "mmh3", "rich"},
+    "cli": {"attrs", "click", "cramjam", "crc32c", "mmh3", "rich", "trio"},
     "goqueue": set(),
     "fuzz": {"atheris", "attrs", "click", "cramjam", "crc32c", "mmh3", "rich"},
     "tests": {
-        "aiokafka", "atheris", "attrs", "click", "cramjam", "crc32c", "hypothesis", "kafka", "lz4", "mmh3", "numpy",
-        "packaging", "pandas", "pyarrow", "pyspark", "pytest", "rich", "snappy", "tests", "zstandard",
+        "aiokafka", "atheris", "attrs", "betterproto", "click", "cramjam", "crc32c", "google", "grpc", "grpc_health",
+        "grpc_reflection", "grpc_status", "grpclib", "h11", "h2", "hpack", "httpx", "hyperframe", "hypothesis", "kafka",
+        "lz4", "mmh3", "msgspec", "numpy", "packaging", "pandas", "pyarrow", "pyspark", "pytest", "rich", "snappy",
+        "tests", "trio", "trustme", "zstandard",
     },
 }  # fmt: skip
 

@@ -31,6 +31,12 @@ def present(root: Path = ROOT) -> set[str]:
 def modules(root: Path = ROOT) -> set[str]:
     """Files that an installation must hold, by their path in site-packages."""
     found = {"goqueue/py.typed"}
+    for package, patterns in project()["tool"]["setuptools"]["package-data"].items():
+        if package != "goqueue":
+            inside = package.removeprefix("goqueue.").replace(".", "/")
+            found |= {
+                f"goqueue/{path.relative_to(root)}" for pattern in patterns for path in (root / inside).glob(pattern)
+            }
     for package, folder in folders().items():
         inside = package.replace(".", "/")
         pattern = "*.py" if package == "goqueue" else "**/*.py"

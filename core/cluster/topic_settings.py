@@ -1,0 +1,134 @@
+"""What may be set on a topic: the known keys, what each accepts, and the settings of a log that follow from them.
+
+Settings travel and are stored as they were given (a number, or text); only keys that differ from the default are
+kept, so that a later release may choose better defaults.
+"""
+
+import re
+from collections.abc import Callable
+
+from attrs import define
+
+from goqueue.core.cluster.durations import format_duration, parse_duration_ms
+from goqueue.core.log.config import HOUR_MS, UNLIMITED, Cleanup, Fsync, LogConfig
+
+Value = int | float | str | bool
+
+# A thousand years: beyond anybody's wish, and far from where sums of times leave 64 bits.
+_SPAN_MS_MAX = 365_000 * 24 * HOUR_MS
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+
+
+@define
+class Setting:
+    """One key: its default, and what turns a value into what it means, raising ValueError with a sentence."""
+
+    default: Value
+    parse: Callable[[object], Value]
+
+
+def _whole(least: int, most: int = 1 << 62, *, unlimited: bool = False) -> Callable[[object], Value]:
+    def parse(value: object) -> Value:
+        number = int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise ValueError(f"expected a whole number, found {value!r}")
+        if unlimited and number == UNLIMITED:
+            return number
+        if not least <= number <= most:
+            raise ValueError(f"expected a number from {least} to {most}, found {number}")
+        return number
+
+    return parse
+
+
+def _fraction(value: object) -> Value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"expected a number from 0 to 1, found {value!r}")
+    return value
+
+
+def _span(least_ms: int) -> Callable[[object], Value]:
+    def parse(value: object) -> Value:
+        if not isinstance(value, str):
+            raise ValueError(f"expected a span of time such as '30s', found {value!r}")
+        span_ms = parse_duration_ms(value)
+        if not least_ms <= span_ms <= _SPAN_MS_MAX:
+            bounds = f"{format_duration(least_ms)} to {format_duration(_SPAN_MS_MAX)}"
+            raise ValueError(f"expected a span of time from {bounds}, found {value!r}")
+        return span_ms
+
+    return parse
+
+
+def _one_of(*words: str) -> Callable[[object], Value]:
+    def parse(value: object) -> Value:
+        if value not in words:
+            raise ValueError(f"expected one of {', '.join(words)}, found {value!r}")
+        return str(value)
+
+    return parse
+
+
+SETTINGS: dict[str, Setting] = {
+    "partitioner": Setting("murmur3", _one_of("murmur3", "murmur2", "crc32", "round_robin")),
+    "retention_hours": Setting(168, _whole(1, 1_000_000, unlimited=True)),
+    "retention_bytes": Setting(UNLIMITED, _whole(0, unlimited=True)),
+    "segment_bytes": Setting(1 << 30, _whole(1 << 16, 1 << 31)),
+    "segment_age": Setting("7d", _span(1)),
+    "cleanup": Setting("delete", _one_of(*Cleanup)),
+    "min_compaction_lag": Setting("0s", _span(0)),
+    "tombstone_retention": Setting("24h", _span(0)),
+    "dirty_ratio": Setting(0.5, _fraction),
+    "fsync": Setting("every", _one_of(*Fsync)),
+    "fsync_interval": Setting("1s", _span(1)),
+    "max_message_bytes": Setting(16 << 20, _whole(1 << 10, 1 << 30)),
+}
+
+
+def settings_problems(config: dict[str, object]) -> dict[str, str]:
+    """What is wrong with some settings, by key; empty when all can be used."""
+    problems = {}
+    for key, value in config.items():
+        if key not in SETTINGS:
+            problems[key] = f"no such setting; the known ones are {', '.join(SETTINGS)}"
+            continue
+        try:
+            SETTINGS[key].parse(value)
+        except ValueError as error:
+            problems[key] = str(error)
+    return problems
+
+
+def setting(config: dict[str, Value], key: str) -> Value:
+    """What a setting means for a topic, its default included."""
+    known = SETTINGS[key]
+    return known.parse(config.get(key, known.default))
+
+
+def full_config(config: dict[str, Value]) -> dict[str, object]:
+    """Every setting with its value as it was given, defaults included."""
+    return {key: config.get(key, known.default) for key, known in SETTINGS.items()}
+
+
+def log_config(config: dict[str, Value]) -> LogConfig:
+    """The settings of a topic's logs."""
+
+    def number(key: str) -> int:
+        value = setting(config, key)
+        assert isinstance(value, int)
+        return value
+
+    hours = number("retention_hours")
+    return LogConfig(
+        segment_bytes=number("segment_bytes"),
+        segment_age_ms=number("segment_age"),
+        batch_bytes_max=number("max_message_bytes"),
+        fsync=Fsync(str(setting(config, "fsync"))),
+        fsync_interval_ns=number("fsync_interval") * 1_000_000,
+        retention_ms=UNLIMITED if hours == UNLIMITED else hours * HOUR_MS,
+        retention_bytes=number("retention_bytes"),
+        cleanup=Cleanup(str(setting(config, "cleanup"))),
+        compaction_lag_ms=number("min_compaction_lag"),
+        tombstone_retention_ms=number("tombstone_retention"),
+        dirty_ratio=float(setting(config, "dirty_ratio")),
+    )

@@ -1,0 +1,58 @@
+"""What a node wants done, in lanes: the only thing that comes out of it.
+
+A driver performs `writes` in order, answers `opens`, `removes` and `reads`, and delivers `sends`. A reply that promises
+something about the disk is in `sends` only after the node was told that the promise holds (`Node.written`,
+`Node.synced`), so the driver need not know which replies those are.
+"""
+
+from attrs import define, field
+
+from goqueue.core.log.config import LogConfig
+from goqueue.core.log.effects import Effect, FindTime, Read
+from goqueue.core.verbs import Reply
+
+
+@define
+class Send:
+    """An answer to the request that came with `to`."""
+
+    to: int
+    reply: Reply
+
+
+@define
+class Open:
+    """Recover a stream, or begin it; the answer is `Node.opened`."""
+
+    stream: str
+    config: LogConfig
+
+
+@define
+class Remove:
+    """Remove a topic's folder with all its streams; the answer is `Node.removed`."""
+
+    folder: str
+    streams: list[str]
+
+
+@define
+class Fetching:
+    """A read of batches or of a time; the answer is `Node.read_done` or `Node.read_failed` with the token."""
+
+    token: int
+    request: Read | FindTime
+
+
+@define
+class Ready:
+    """The lanes of one turn."""
+
+    writes: list[Effect] = field(factory=list)
+    sends: list[Send] = field(factory=list)
+    reads: list[Fetching] = field(factory=list)
+    opens: list[Open] = field(factory=list)
+    removes: list[Remove] = field(factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.writes or self.sends or self.reads or self.opens or self.removes)

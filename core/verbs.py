@@ -1,0 +1,267 @@
+"""What clients ask of a node, and what it answers: plain data, the same for every transport.
+
+A verb is a method of `Node`, its request one of the classes here, its answer one of the replies or a `Refusal`. Every
+call comes with a `Caller`, so that access, quotas and tracing can be decided in one place. A transport translates its
+bytes to these and back, and adds nothing.
+"""
+
+from enum import StrEnum
+
+from attrs import define, field
+
+from goqueue.core.records.batch import Lane
+from goqueue.core.records.varint import Readable
+
+
+class Acks(StrEnum):
+    """What a publish waits for: nothing, the leader as durable as the topic says, or all in-sync replicas as well."""
+
+    NONE = "none"
+    LEADER = "leader"
+    ALL = "all"
+
+
+class Code(StrEnum):
+    """Why a request was refused; stable words that programs may compare."""
+
+    INVALID = "invalid_request"
+    TOPIC_NOT_FOUND = "topic_not_found"
+    PARTITION_NOT_FOUND = "partition_not_found"
+    TOPIC_EXISTS = "topic_exists"
+    OFFSET_OUT_OF_RANGE = "offset_out_of_range"
+    CORRUPT_BATCH = "corrupt_batch"
+    TOO_LARGE = "too_large"
+    OUT_OF_ORDER = "out_of_order_sequence"
+    FENCED = "producer_fenced"
+    UNAVAILABLE = "unavailable"
+    DAMAGED = "damaged"
+    SHUTTING_DOWN = "shutting_down"
+
+
+@define
+class Caller:
+    """On whose behalf a verb is called, and how it came."""
+
+    client_id: str = ""
+    protocol: str = ""
+    principal: str = ""
+    tenant: str = ""
+    trace: str = ""
+
+
+@define
+class Refusal:
+    """A request that is not granted: a code for programs, a sentence for a person, and the field it is about."""
+
+    code: Code
+    message: str
+    field: str = ""
+    retry_after_ms: int = 0
+
+
+# --- topics
+
+
+@define
+class CreateTopic:
+    """A new topic; `config` holds what differs from the defaults, as text or numbers."""
+
+    name: str
+    partitions: int = 0
+    replication_factor: int = 1
+    config: dict[str, object] = field(factory=dict)
+
+
+@define
+class AlterTopic:
+    """Change settings of a topic; None takes one back to its default."""
+
+    name: str
+    config: dict[str, object]
+
+
+@define
+class DeleteTopic:
+    """Remove a topic with everything in it."""
+
+    name: str
+
+
+@define
+class ListTopics:
+    """All topics."""
+
+
+@define
+class DescribeTopic:
+    """One topic."""
+
+    name: str
+
+
+@define
+class DescribePartitions:
+    """Where a topic's partitions live and how far they reach."""
+
+    name: str
+
+
+@define
+class DescribeNode:
+    """This node: how it is and what it holds."""
+
+
+@define
+class PartitionReply:
+    """One partition as this node knows it."""
+
+    partition: int
+    leader: str
+    replicas: list[str]
+    isr: list[str]
+    start_offset: int
+    end_offset: int
+    high_watermark: int
+    size_bytes: int
+
+
+@define
+class NodeReply:
+    """This node at a glance."""
+
+    node_id: str
+    version: str
+    uptime_ns: int
+    topics: int
+    size_bytes: int
+    streams: list["TopicReply"]
+
+
+@define
+class TopicReply:
+    """A topic as it is known."""
+
+    name: str
+    partitions: int
+    config: dict[str, object]
+    created_ms: int
+    offsets: list[tuple[int, int]]
+    size_bytes: int
+
+
+# --- publishing
+
+
+@define
+class NewRecord:
+    """One message to be published; without a partition the topic's partitioner chooses."""
+
+    key: Readable | None
+    value: Readable | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int | None = None
+    timestamp: int | None = None
+    lane: Lane = Lane.NORMAL
+
+
+@define
+class Publish:
+    """Messages for a topic, one by one; each gets an answer of its own."""
+
+    topic: str
+    records: list[NewRecord]
+    acks: Acks = Acks.ALL
+
+
+@define
+class PublishBatch:
+    """A batch for one partition as the client encoded it; the bytes are taken over and stamped in place."""
+
+    topic: str
+    partition: int
+    batch: bytearray | memoryview
+    acks: Acks = Acks.ALL
+
+
+@define
+class Published:
+    """Where a message or a batch went: the offset of its first record."""
+
+    partition: int
+    offset: int
+    timestamp: int = -1
+
+
+@define
+class PublishReply:
+    """One answer a message, in the order asked."""
+
+    results: list[Published | Refusal]
+
+
+# --- reading
+
+
+@define
+class Fetch:
+    """Batches of a partition from an offset on; without any, an answer once there are some or `wait_ns` have passed."""
+
+    topic: str
+    partition: int
+    offset: int
+    max_bytes: int = 1 << 20
+    wait_ns: int = 0
+
+
+@define
+class Fetched:
+    """Whole batches, the first of which may begin below the offset asked for, and where to go on."""
+
+    batches: Readable
+    next_offset: int
+    high_watermark: int
+    start_offset: int
+
+
+@define
+class FindOffset:
+    """The first record at or after a time in milliseconds since 1970."""
+
+    topic: str
+    partition: int
+    timestamp: int
+
+
+@define
+class FoundOffset:
+    """The record found; the end of the partition when all records are older, with timestamp -1."""
+
+    offset: int
+    timestamp: int
+
+
+Request = (
+    CreateTopic
+    | AlterTopic
+    | DeleteTopic
+    | ListTopics
+    | DescribeTopic
+    | DescribePartitions
+    | DescribeNode
+    | Publish
+    | PublishBatch
+    | Fetch
+    | FindOffset
+)
+Reply = (
+    TopicReply
+    | list[TopicReply]
+    | list[PartitionReply]
+    | NodeReply
+    | PublishReply
+    | Published
+    | Fetched
+    | FoundOffset
+    | Refusal
+    | None
+)

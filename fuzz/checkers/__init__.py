@@ -1,0 +1,19 @@
+"""What must hold in every world, one file each: a checker looks on and raises `Violation` when a promise is broken.
+
+Checkers know the product from outside, by requests and answers, save where a promise is about its inside: how far it
+has acknowledged, and what lies on the disk. None of them changes anything. Start at `checker.py`.
+"""
+
+from goqueue.fuzz.checkers.agreement import Agreement
+from goqueue.fuzz.checkers.answers import Answers
+from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.checkers.contents import Contents
+from goqueue.fuzz.checkers.deletion import Deletion
+from goqueue.fuzz.checkers.durability import Durability
+from goqueue.fuzz.checkers.order import Order
+from goqueue.fuzz.checkers.visibility import Visibility
+from goqueue.fuzz.checkers.watermark import Watermark
+
+CHECKERS: tuple[type[Checker], ...] = (
+    Answers, Agreement, Contents, Deletion, Durability, Order, Visibility, Watermark,
+)  # fmt: skip

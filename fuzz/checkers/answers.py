@@ -1,0 +1,22 @@
+"""Every request is answered once by the process that took it, at the latest when the world comes to rest."""
+
+from goqueue.core.verbs import Publish, PublishBatch, PublishReply, Refusal, Reply
+from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.history import Asked, Violation
+
+
+class Answers(Checker):
+    """Counts answers; a second one does not get here, since the world knows no request for it."""
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """As many results as messages."""
+        if isinstance(asked.request, Publish | PublishBatch) and not isinstance(reply, Refusal):
+            wanted = len(asked.request.records) if isinstance(asked.request, Publish) else 1
+            if not isinstance(reply, PublishReply) or len(reply.results) != wanted:
+                raise Violation(f"request {asked.to} of {asked.client} for {wanted} results was answered by {reply}")
+
+    def ended(self) -> None:
+        """Nobody waits any more."""
+        for asked in self.history.open.values():
+            if not asked.is_forgotten:
+                raise Violation(f"request {asked.to} of {asked.client} was never answered: {asked.request}"[:500])

@@ -1,0 +1,51 @@
+"""What the world tells a checker."""
+
+from goqueue.core.node import Node
+from goqueue.core.partition.partition import Partition
+from goqueue.core.verbs import Reply
+from goqueue.fuzz.history import Asked, History
+from goqueue.storage.simulated import SimulatedDisk
+
+
+class Sight:
+    """What a checker may look at: the history, the disk, and the node while there is one."""
+
+    def __init__(self, history: History, disk: SimulatedDisk) -> None:
+        self.history = history
+        self.disk = disk
+        self.node: Node | None = None
+
+    def topic_ids(self) -> dict[str, int]:
+        """The topics that the node leads."""
+        return {} if self.node is None else {name: one.topic.topic_id for name, one in self.node._topics.items()}
+
+    def partitions(self) -> list[tuple[int, Partition]]:
+        """(topic id, partition) of all that are open."""
+        leaders = [] if self.node is None else self.node._topics.values()
+        return [(leader.topic.topic_id, partition) for leader in leaders for partition in leader.partitions()]
+
+
+class Checker:
+    """Looks on; every method raises `Violation` when it sees a promise broken."""
+
+    def __init__(self, sight: Sight) -> None:
+        self.sight = sight
+        self.history = sight.history
+
+    def asked(self, asked: Asked) -> None:
+        """A request was handed to the node."""
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """The node answered; promises of this answer are in the history already."""
+
+    def lost(self, topic_id: int | None) -> None:
+        """Weak promises, of one topic or of all, have just been taken back."""
+
+    def started(self) -> None:
+        """A process has its metadata back; those before it are dead."""
+
+    def stepped(self) -> None:
+        """Something has happened; the node is between two turns."""
+
+    def ended(self) -> None:
+        """The world is healed and at rest."""

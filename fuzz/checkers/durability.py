@@ -1,0 +1,34 @@
+"""No acknowledged message is lost: whoever reads where it must be finds it, and nothing else."""
+
+from goqueue.core.verbs import Fetch, Fetched, Reply
+from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.history import Asked, Violation, names_in
+
+
+class Durability(Checker):
+    """Compares answers to fetches with promises; at the end the world reads everything once more."""
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Every promised offset in the range that the answer covers is in it, with its message."""
+        if not (isinstance(asked.request, Fetch) and isinstance(reply, Fetched) and asked.topic_id is not None):
+            return
+        promised = self.history.promised.get((asked.topic_id, asked.request.partition))
+        if not promised:
+            return
+        found = dict(names_in(reply.batches))
+        for offset in range(asked.request.offset, reply.next_offset):
+            message = promised.get(offset)
+            if message is not None and found.get(offset) != message.name:
+                raise Violation(
+                    f"{message.name!r} was acknowledged at {offset} of {message.place}: {found.get(offset)!r}"
+                )
+
+    def stepped(self) -> None:
+        """Promised messages lie between the start, which moves by retention alone, and the high watermark."""
+        for topic_id, partition in self.sight.partitions():
+            promised = self.history.promised.get((topic_id, partition.number))
+            log = partition.log
+            if log.start_offset > 0 and not self.history.retained.get(topic_id):
+                raise Violation(f"{log.stream} begins at {log.start_offset} without any retention")
+            if promised and log.unsound is None and next(reversed(promised)) >= log.next_offset:
+                raise Violation(f"{log.stream} ends at {log.next_offset}, below the acknowledged {max(promised)}")

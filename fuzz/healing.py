@@ -1,0 +1,117 @@
+"""The second phase of a world: nothing fails any more, and everything has to come to rest as it was promised.
+
+All partitions open, nobody waits for an answer, every promised message can be read, and publishing and making topics
+work.
+"""
+
+from goqueue.core.verbs import (
+    CreateTopic,
+    Fetch,
+    NewRecord,
+    Publish,
+    Published,
+    PublishReply,
+    Refusal,
+    Reply,
+    Request,
+    TopicReply,
+)
+from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.history import Asked, Violation
+from goqueue.fuzz.world import World
+
+_REST_NS = 2_000_000_000
+_STEPS_MAX = 20_000
+
+
+class _Answer(Checker):
+    """Remembers the healer's own answers."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        self.replies: dict[int, Reply] = {}
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Keep it."""
+        if asked.client == "healer":
+            self.replies[asked.to] = reply
+
+
+class Healing:
+    """Brings a world to rest."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._answers = _Answer(world.sight)
+        world.checkers.append(self._answers)
+        self._count = 0
+
+    def run(self) -> None:
+        """Heal, and see that all is well."""
+        world = self._world
+        world.trouble = None
+        world.faults.clear()
+        world.disk.conditions.capacity_bytes = None
+        world.disk.conditions.p_slow = 0.0
+        self._rest()
+        self._see_partitions()
+        self._read_all()
+        self._publish()
+        self._make_topic()
+        self._rest()
+        for checker in world.checkers:
+            checker.ended()
+
+    def _rest(self) -> None:
+        """Let time pass until whatever waits has had time enough."""
+        world, until, steps = self._world, self._world.now + _REST_NS, 0
+        while world.step(until):
+            steps += 1
+            if steps > _STEPS_MAX:
+                raise Violation(f"the world finds no rest: {_STEPS_MAX} steps in {_REST_NS} ns")
+
+    def _ask(self, request: Request) -> Reply:
+        world = self._world
+        to, until = world.ask(None, request), world.now + _REST_NS
+        while to not in self._answers.replies:
+            if not world.step(until):
+                raise Violation(f"nothing fails, and this is not answered: {request}"[:500])
+        return self._answers.replies.pop(to)
+
+    def _see_partitions(self) -> None:
+        node = self._world.sight.node
+        if node is None:
+            raise Violation("nothing fails, and no process lives")
+        for leader in node._topics.values():
+            for number in range(leader.topic.partitions):
+                partition = leader.partition(number)
+                if isinstance(partition, Refusal):
+                    raise Violation(f"nothing fails, and {partition.message}")
+                if partition.log.unsound is not None:
+                    raise Violation(f"nothing fails, and {partition.log.stream} is unsound: {partition.log.unsound}")
+
+    def _read_all(self) -> None:
+        for topic_id, partition in self._world.sight.partitions():
+            offset = partition.log.start_offset
+            promised = self._world.history.promised.get((topic_id, partition.number), {})
+            while offset < partition.high_watermark:
+                reply = self._ask(Fetch(partition.topic, partition.number, offset, 1 << 20))
+                next_offset = getattr(reply, "next_offset", offset)
+                if next_offset <= offset:
+                    raise Violation(f"nothing fails, and offset {offset} of {partition.log.stream} gives {reply}"[:500])
+                offset = next_offset
+            if promised and max(promised) >= offset:
+                raise Violation(f"{partition.log.stream} ends at {offset}, below the acknowledged {max(promised)}")
+
+    def _publish(self) -> None:
+        for _, partition in self._world.sight.partitions():
+            self._count += 1
+            record = NewRecord(None, b"healer:%d|" % self._count, partition=partition.number)
+            reply = self._ask(Publish(partition.topic, [record]))
+            if not isinstance(reply, PublishReply) or not isinstance(reply.results[0], Published):
+                raise Violation(f"nothing fails, and a publish to {partition.log.stream} gives {reply}")
+
+    def _make_topic(self) -> None:
+        reply = self._ask(CreateTopic("healed", 1, 1, {"fsync": "every"}))
+        if not isinstance(reply, TopicReply):
+            raise Violation(f"nothing fails, and a topic cannot be made: {reply}")

@@ -1,0 +1,86 @@
+"""What differs between two worlds: sizes, habits of clients, and which faults there are, all drawn from a seed.
+
+Every world draws its own subset of faults (a swarm): where everything fails all the time, nothing gets far enough to be
+broken in an interesting way. A rate of zero switches a fault off.
+"""
+
+from random import Random
+
+import attrs
+
+
+@attrs.define
+class Options:
+    """One world's settings; rates are chances for each step."""
+
+    steps: int = 300
+    producers: int = 2
+    consumers: int = 1
+    topics: int = 2
+    partitions_max: int = 2
+    value_bytes_max: int = 100
+    in_flight_max: int = 3
+    think_ns: int = 1_000_000
+    wait_ns_max: int = 20_000_000
+    fsyncs: tuple[str, ...] = ("every",)
+    small_segments: bool = False
+    retention: bool = False
+    p_batch: float = 0.3
+    p_forget: float = 0.0
+    p_topic_change: float = 0.02
+    p_cold: float = 0.0
+    p_slow: float = 0.0
+    reserves: bool = False
+    p_crash: float = 0.0
+    p_kill: float = 0.0
+    p_cut_inside: float = 0.0
+    p_stop: float = 0.0
+    p_sync_error: float = 0.0
+    p_write_error: float = 0.0
+    p_read_error: float = 0.0
+    p_other_error: float = 0.0
+    p_full: float = 0.0
+    p_clock_jump: float = 0.0
+
+    def text(self) -> str:
+        """What is not the default, for people."""
+        plain = Options()
+        differing = (name for name in attrs.asdict(self) if getattr(self, name) != getattr(plain, name))
+        return " ".join(f"{name}={getattr(self, name)}" for name in differing)
+
+
+def draw_options(random: Random) -> Options:
+    """One world's settings."""
+
+    def rate(most: float, share: float = 0.4) -> float:
+        return round(random.uniform(0.1 * most, most), 4) if random.random() < share else 0.0
+
+    return Options(
+        producers=random.randint(1, 3),
+        consumers=random.randint(0, 2),
+        topics=random.randint(1, 3),
+        partitions_max=random.choice((1, 1, 2, 3)),
+        value_bytes_max=random.choice((10, 100, 3_000, 20_000)),
+        in_flight_max=random.choice((1, 3, 10)),
+        think_ns=random.choice((0, 300_000, 3_000_000)),
+        wait_ns_max=random.choice((0, 5_000_000, 100_000_000)),
+        fsyncs=random.choice((("every",), ("every",), ("every", "interval", "none"), ("interval",), ("none",))),
+        small_segments=random.random() < 0.5,
+        retention=random.random() < 0.3,
+        p_batch=random.choice((0.0, 0.3, 1.0)),
+        p_forget=rate(0.05, 0.3),
+        p_topic_change=rate(0.1, 0.6),
+        p_cold=rate(1.0),
+        p_slow=rate(0.2),
+        reserves=random.random() < 0.1,
+        p_crash=rate(0.02),
+        p_kill=rate(0.02),
+        p_cut_inside=rate(0.02),
+        p_stop=rate(0.01),
+        p_sync_error=rate(0.02),
+        p_write_error=rate(0.02),
+        p_read_error=rate(0.02, 0.2),
+        p_other_error=rate(0.02, 0.2),
+        p_full=rate(0.01, 0.3),
+        p_clock_jump=rate(0.02, 0.3),
+    )

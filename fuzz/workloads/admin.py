@@ -1,0 +1,71 @@
+"""An administrator: makes the topics, and as often as the options say deletes, alters and describes them."""
+
+from random import Random
+
+from goqueue.core.verbs import (
+    AlterTopic,
+    Code,
+    CreateTopic,
+    DeleteTopic,
+    DescribeNode,
+    DescribePartitions,
+    DescribeTopic,
+    ListTopics,
+    Refusal,
+    Reply,
+    Request,
+)
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.workloads.client import Client
+
+
+class Admin(Client):
+    """Changes topics."""
+
+    def __init__(self, name: str, random: Random, options: Options) -> None:
+        super().__init__(name, random, options)
+        self.in_flight_max = 2
+        self._to_create = [f"t{number}" for number in range(options.topics)]
+
+    def think_ns(self) -> int:
+        """An administrator has more patience than a producer, once there are topics."""
+        return 1_000_000 if self._to_create else self.random.randint(0, 20_000_000)
+
+    def next_request(self) -> Request:
+        """A change, or a question."""
+        random = self.random
+        if self._to_create:
+            return self._create(self._to_create.pop())
+        if random.random() < 10 * self.options.p_topic_change:
+            name = self.draw_topic()
+            drawn = random.random()
+            if drawn < 0.3:
+                return DeleteTopic(name)
+            if drawn < 0.8:
+                return self._create(name)
+            return AlterTopic(name, {"max_message_bytes": random.choice((1 << 20, None))})
+        name = self.draw_topic()
+        questions: tuple[Request, ...] = (DescribeTopic(name), DescribePartitions(name), ListTopics(), DescribeNode())
+        return random.choice(questions)
+
+    def answered(self, request: Request, reply: Reply) -> None:
+        """What is refused for the moment is asked again; so is any topic that should be there from the beginning."""
+        if isinstance(request, CreateTopic) and isinstance(reply, Refusal) and reply.code is Code.UNAVAILABLE:
+            self._to_create.append(request.name)
+
+    def broker_died(self) -> None:
+        """A topic that was to be made may not have been."""
+        super().broker_died()
+        self._to_create = [f"t{number}" for number in range(self.options.topics)]
+
+    def _create(self, name: str) -> CreateTopic:
+        random, options = self.random, self.options
+        config: dict[str, object] = {"fsync": random.choice(options.fsyncs), "fsync_interval": "10ms"}
+        config["retention_hours"] = -1
+        if options.small_segments:
+            config["segment_bytes"] = 1 << 16
+        if options.retention and random.random() < 0.5:
+            config |= {"retention_hours": 1}
+        if options.retention and random.random() < 0.5:
+            config |= {"retention_bytes": 100_000}
+        return CreateTopic(name, random.randint(1, options.partitions_max), 1, config)

@@ -1,0 +1,311 @@
+"""What a node wants of its disk, carried out: writes and warm reads at once, whatever waits as work for any thread.
+
+A driver's turn hands each `Ready` to `act`, runs what `take` answers wherever it likes, and gives it back by
+`finish`. This is no loop and keeps no clock: a broker runs the work in threads, a simulator when its seed says so,
+and both drive the same code.
+
+A stream whose disk failed is recovered after a pause that grows, for as long as it takes; so is one that cannot be
+opened, and so is a folder that cannot be removed.
+
+Invariants: at most one piece of work touches the files of a stream, reads apart, which hold theirs open; a removal
+begins when none is left that does, and no answer for a stream comes after that. A read has its files open before
+anything that could remove them runs.
+"""
+
+from collections.abc import Callable
+
+from attrs import define, field
+
+from goqueue.core.errors import GoQueueError
+from goqueue.core.log.config import LogConfig
+from goqueue.core.log.effects import Read, ReadResult, TimeResult
+from goqueue.core.metadata import METADATA_STREAM
+from goqueue.core.node import Node
+from goqueue.core.ready import Fetching, Ready
+from goqueue.core.records.batch import split
+from goqueue.core.records.record import iterate
+from goqueue.storage.disk import Disk
+from goqueue.storage.errors import DamageError
+from goqueue.storage.jobs import StreamJob
+from goqueue.storage.reading import ColdFindTime, ColdRead
+from goqueue.storage.recovery import Recovery, recover
+from goqueue.storage.removal import remove_topic_folder
+from goqueue.storage.segment_files import ColdError, SegmentFiles
+from goqueue.storage.store import Store
+
+_PAUSE_FIRST_NS = 500_000_000
+_PAUSE_MOST_NS = 30_000_000_000
+
+
+@define
+class Opening:
+    """A stream to be recovered; for the metadata, its records are read as well."""
+
+    disk: Disk
+    stream: str
+    config: LogConfig
+    wall_ms: int
+    distrust: bool
+    recovery: Recovery | None = None
+    records: list[bytes] = field(factory=list)
+    error: GoQueueError | OSError | None = None
+
+    def run(self) -> None:
+        """Wait for the disk; an error ends up in `error`."""
+        try:
+            recovery = recover(self.disk, self.stream, self.config, self.wall_ms, distrust=self.distrust)
+            if self.stream == METADATA_STREAM:
+                self.records = _values(self.disk, self.stream, recovery)
+        except (GoQueueError, OSError) as error:
+            self.error = error
+        else:
+            self.recovery = recovery
+
+
+@define
+class Removal:
+    """A topic's folder to be removed."""
+
+    disk: Disk
+    folder: str
+    error: OSError | None = None
+
+    def run(self) -> None:
+        """Wait for the disk; an error ends up in `error`."""
+        try:
+            remove_topic_folder(self.disk, self.folder)
+        except OSError as error:
+            self.error = error
+
+
+@define
+class Reading:
+    """A read that has to wait for the disk."""
+
+    token: int
+    job: ColdRead | ColdFindTime
+    result: ReadResult | TimeResult | None = None
+    error: GoQueueError | OSError | None = None
+
+    def run(self) -> None:
+        """Wait for the disk; an error ends up in `error`."""
+        try:
+            self.result = self.job.run()
+        except (GoQueueError, OSError) as error:
+            self.error = error
+
+
+Work = StreamJob | Opening | Removal | Reading
+
+
+@define
+class _Wanted:
+    """A stream to be recovered or a folder to be removed at `due`."""
+
+    due: int
+    pause_ns: int
+    under_way: bool = False
+    is_tried: bool = False
+    streams: list[str] = field(factory=list)
+
+    def again(self, now: int, pause_most_ns: int) -> None:
+        """It failed: try once more, later than the last time."""
+        self.under_way = False
+        self.is_tried = True
+        self.due = now + self.pause_ns
+        self.pause_ns = min(2 * self.pause_ns, pause_most_ns)
+
+
+class NodeDisk:
+    """The disk of one node."""
+
+    def __init__(
+        self,
+        node: Node,
+        store: Store,
+        report: Callable[[str], None] = lambda _: None,
+        *,
+        pause_first_ns: int = _PAUSE_FIRST_NS,
+        pause_most_ns: int = _PAUSE_MOST_NS,
+    ) -> None:
+        self._node = node
+        self._store = store
+        self._report = report
+        self._pause_first_ns = pause_first_ns
+        self._pause_most_ns = pause_most_ns
+        self._configs: dict[str, LogConfig] = {}
+        self._opens: dict[str, _Wanted] = {}
+        self._removals: dict[str, _Wanted] = {}
+        self._readings: list[Work] = []
+        self._reading_count = 0
+
+    # --- what the node wants
+
+    def act(self, now: int, ready: Ready) -> None:
+        """Do at once what can be done at once, and keep the rest for `take`; `sends` are not looked at."""
+        if ready.writes:
+            self._store.perform(ready.writes)
+            self._tell_failures(now)
+            self._node.written(now)
+        for fetching in ready.reads:
+            self._read(now, fetching)
+        for wanted in ready.opens:
+            self._configs[wanted.stream] = wanted.config
+            self._opens[wanted.stream] = _Wanted(now, self._pause_first_ns)
+        for removal in ready.removes:
+            self._removals[removal.folder] = _Wanted(now, self._pause_first_ns, streams=removal.streams)
+            for stream in removal.streams:
+                self._leave(stream)
+
+    def take(self, now: int) -> list[Work]:
+        """The work that can begin; `run` each anywhere and give it back to `finish`."""
+        work, self._readings = self._readings, []
+        if self._removals:
+            work.extend(self._begin_removals(now))
+        work.extend(self._store.take_jobs())
+        if self._opens:
+            work.extend(self._begin_opens(now))
+        return work
+
+    def _begin_opens(self, now: int) -> list[Work]:
+        begun: list[Work] = []
+        for stream, wanted in self._opens.items():
+            if wanted.due <= now and not wanted.under_way and not self._store.is_busy(stream):
+                wanted.under_way = True
+                # A sync that failed in an earlier attempt makes what reads show as doubtful as one in a job does.
+                distrust = self._store.has_failed(stream) or wanted.is_tried
+                wall_ms = self._node.clock.wall_ms(now)
+                begun.append(Opening(self._store.disk, stream, self._configs[stream], wall_ms, distrust))
+        return begun
+
+    def _begin_removals(self, now: int) -> list[Work]:
+        begun: list[Work] = []
+        for folder, wanted in self._removals.items():
+            if wanted.due <= now and not wanted.under_way and not self._is_held(wanted):
+                wanted.under_way = True
+                for stream in wanted.streams:
+                    self._store.forget(stream)
+                begun.append(Removal(self._store.disk, folder))
+        return begun
+
+    def _is_held(self, removal: _Wanted) -> bool:
+        """Whether work is under way for any stream that is to be removed."""
+        return any(self._store.is_busy(stream) or stream in self._opens for stream in removal.streams)
+
+    def _leave(self, stream: str) -> None:
+        """The node has no use for a stream any more."""
+        self._configs.pop(stream, None)
+        wanted = self._opens.get(stream)
+        if wanted is not None and not wanted.under_way:
+            del self._opens[stream]
+
+    def _read(self, now: int, fetching: Fetching) -> None:
+        request = fetching.request
+        try:
+            if isinstance(request, Read):
+                self._node.read_done(now, fetching.token, self._store.read(request))
+            else:
+                self._node.read_done(now, fetching.token, self._store.find_time(request))
+        except ColdError:
+            self._read_later(now, fetching)
+        except (GoQueueError, OSError) as error:
+            self._read_failed(now, fetching.token, error)
+
+    def _read_later(self, now: int, fetching: Fetching) -> None:
+        request = fetching.request
+        try:
+            if isinstance(request, Read):
+                reading = Reading(fetching.token, self._store.cold_read(request))
+            else:
+                reading = Reading(fetching.token, self._store.cold_find_time(request))
+        except OSError as error:
+            self._read_failed(now, fetching.token, error)
+        else:
+            self._reading_count += 1
+            self._readings.append(reading)
+
+    def _read_failed(self, now: int, token: int, error: GoQueueError | OSError) -> None:
+        self._report(str(error))
+        self._node.read_failed(now, token, str(error), damaged=isinstance(error, GoQueueError))
+
+    # --- what came of it
+
+    def finish(self, now: int, work: Work) -> None:
+        """Tell the node what came of a piece of work that has been run. Raises DamageError for damaged metadata."""
+        if isinstance(work, StreamJob):
+            self._store.finish(work)
+            self._tell_failures(now)
+            if work.failed is None and work.token is not None:
+                self._node.synced(now, work.folder, work.token)
+        elif isinstance(work, Opening):
+            self._finish_opening(now, work)
+        elif isinstance(work, Removal):
+            self._finish_removal(now, work)
+        else:
+            self._reading_count -= 1
+            if work.error is not None:
+                self._read_failed(now, work.token, work.error)
+            else:
+                self._node.read_done(now, work.token, work.result)
+
+    def _finish_opening(self, now: int, opening: Opening) -> None:
+        stream = opening.stream
+        if stream not in self._configs:
+            del self._opens[stream]
+        elif opening.recovery is None:
+            assert opening.error is not None
+            if stream == METADATA_STREAM and isinstance(opening.error, GoQueueError):
+                raise opening.error
+            advice = f"; {opening.error.advice}" if isinstance(opening.error, DamageError) else ""
+            self._report(f"{stream}: not open yet: {opening.error}{advice}")
+            self._opens[stream].again(now, self._pause_most_ns)
+            self._node.open_failed(now, stream, str(opening.error))
+        else:
+            del self._opens[stream]
+            for note in opening.recovery.notes:
+                self._report(note)
+            self._store.opened(stream)
+            self._node.opened(now, stream, opening.recovery.state, opening.records)
+
+    def _finish_removal(self, now: int, removal: Removal) -> None:
+        if removal.error is not None:
+            self._report(f"{removal.folder}: not removed yet: {removal.error}")
+            self._removals[removal.folder].again(now, self._pause_most_ns)
+        else:
+            del self._removals[removal.folder]
+            self._node.removed(now, removal.folder)
+
+    def _tell_failures(self, now: int) -> None:
+        for failure in self._store.failures():
+            self._report(f"{failure.stream}: {failure.operation} failed: {failure.why}")
+            if failure.stream in self._configs:
+                self._opens[failure.stream] = _Wanted(now + self._pause_first_ns, self._pause_first_ns)
+            self._node.disk_failed(now, failure.stream, failure.why)
+
+    def deadline(self) -> int | None:
+        """When `take` will have something that it has not yet; None when no time brings that about."""
+        times = [
+            wanted.due
+            for stream, wanted in self._opens.items()
+            if not wanted.under_way and not self._store.is_busy(stream)
+        ]
+        times += [one.due for one in self._removals.values() if not one.under_way and not self._is_held(one)]
+        return min(times, default=None)
+
+    def pending(self) -> bool:
+        """Whether any write is not yet on the disk as its topic wants it, or work is under way."""
+        wanted = [*self._opens.values(), *self._removals.values()]
+        return self._store.pending() or self._reading_count > 0 or any(one.under_way for one in wanted)
+
+
+def _values(disk: Disk, stream: str, recovery: Recovery) -> list[bytes]:
+    """The values of every record in a stream, which must be a small one."""
+    values: list[bytes] = []
+    for segment in [*recovery.state.sealed, recovery.state.tail.segment]:
+        if segment.size:
+            end = segment.next_offset
+            read = Read(stream, segment.name, segment.base, 0, segment.size, end, end, segment.size)
+            result = ColdRead(SegmentFiles(disk, stream, segment.name), read).run()
+            for batch in split(result.batches):
+                values.extend(bytes(record.value or b"") for record in iterate(batch))
+    return values

@@ -1,0 +1,64 @@
+"""The edge when the broker behind it is at fault, and what it answers by itself."""
+
+import json
+import logging
+
+import pytest
+import trio
+
+from goqueue.core.verbs import Caller, Code, Refusal, Reply, Request
+from goqueue.transports.rest.edge import Rest
+from goqueue.transports.rest.exchange import Answer, Question
+
+
+class Defective:
+    """A broker with a bug."""
+
+    async def ask(self, caller: Caller, request: Request) -> Reply:
+        """Fail."""
+        raise ZeroDivisionError
+
+
+class Refusing:
+    """A broker that refuses everything for one reason."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self._refusal = refusal
+
+    async def ask(self, caller: Caller, request: Request) -> Reply:
+        """Refuse."""
+        return self._refusal
+
+
+def answered(broker: Defective | Refusing, question: Question) -> Answer:
+    return trio.run(Rest(broker, lambda: 0).answer, question)
+
+
+def test_a_defect_is_answered_with_500_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        answer = answered(Defective(), Question("GET", "/topics"))
+    assert (answer.status, json.loads(answer.body)["code"]) == (500, "internal_error")
+    assert len(caplog.records) == 1
+    assert caplog.records[0].exc_info is not None
+
+
+@pytest.mark.parametrize("code", Code)
+def test_every_refusal_has_its_status_code_sentence_and_field(code: Code) -> None:
+    answer = answered(Refusing(Refusal(code, "because", "there", 1500)), Question("GET", "/topics"))
+    assert 400 <= answer.status < 500 or answer.status == 503
+    assert json.loads(answer.body) == {"error": "because", "code": code, "field": "there"}
+    assert ("Retry-After", "2") in answer.headers
+
+
+@pytest.mark.parametrize(("path", "status"), [("/health", "fail"), ("/readyz", "fail")])
+def test_a_node_that_refuses_is_not_well(path: str, status: str) -> None:
+    answer = answered(Refusing(Refusal(Code.SHUTTING_DOWN, "going")), Question("GET", path))
+    assert (answer.status, json.loads(answer.body)["status"]) == (503, status)
+
+
+@pytest.mark.parametrize("path", ["/docs", "/v1/docs", "/openapi.json", "/v1/openapi.json"])
+def test_the_description_needs_no_broker_and_only_get(path: str) -> None:
+    assert answered(Defective(), Question("GET", path)).status == 200
+    assert answered(Defective(), Question("HEAD", path)).status == 200
+    assert answered(Defective(), Question("OPTIONS", path)).headers == (("Allow", "GET, HEAD, OPTIONS"),)
+    assert answered(Defective(), Question("POST", path)).status == 405

@@ -1,0 +1,36 @@
+"""From batches to messages: what is skipped, and what cannot be read."""
+
+import pytest
+
+from goqueue.core.records.batch import Codec, Lane, stamp
+from goqueue.core.records.build import encode
+from goqueue.core.verbs import Fetched
+from goqueue.transports.rest.errors import RestError
+from goqueue.transports.rest.reading import records
+
+
+def batch(base_offset: int, *values: bytes, lane: Lane = Lane.NORMAL, control: bool = False) -> bytearray:
+    written = encode([(1, None, value, ()) for value in values], lane=lane, control=control, codec=Codec.ZSTD)
+    stamp(written, base_offset, 0)
+    return written
+
+
+def read(fetched: Fetched, offset: int) -> list[tuple[int, bytes, Lane]]:
+    return [(record.offset, bytes(record.value or b""), lane) for record, lane in records(fetched, offset)]
+
+
+RUN = batch(0, b"a", b"b", b"c") + batch(3, b"marker", control=True) + batch(4, b"d", lane=Lane.HIGH)
+
+
+@pytest.mark.parametrize("offset", range(6))
+def test_messages_below_the_offset_and_markers_are_skipped(offset: int) -> None:
+    everything = [(0, b"a", Lane.NORMAL), (1, b"b", Lane.NORMAL), (2, b"c", Lane.NORMAL), (4, b"d", Lane.HIGH)]
+    assert read(Fetched(RUN, 5, 5, 0), offset) == everything[min(offset, 3 if offset < 5 else 4) :]
+
+
+def test_a_batch_that_was_published_unreadable_is_no_defect_and_says_where_to_go_on() -> None:
+    spoilt = batch(7, b"a", b"b")
+    spoilt[61:] = b"\xff" * (len(spoilt) - 61)
+    with pytest.raises(RestError, match="Go on at 9") as caught:
+        read(Fetched(spoilt, 9, 9, 0), 8)
+    assert (caught.value.status, caught.value.code) == (422, "corrupt_batch")

@@ -1,0 +1,127 @@
+"""gRPC's messages in a stream of bytes: a flag, a length, a message, again and again.
+
+The length is judged before the message comes: one over the bound is refused from its five bytes alone. Where a whole
+message is in the part at hand it is cut out in one copy; where it is not, parts are kept and joined once.
+"""
+
+import struct
+from collections import deque
+
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+PREFIX_BYTES = 5
+_PREFIX = struct.Struct(">BL")
+
+
+class Assembly:
+    """What one connection's unfinished messages may take together.
+
+    A prefix of five bytes announces megabytes; a thousand calls may send a thousand of them. Only large messages are
+    counted: small ones are bounded by the streams' windows.
+    """
+
+    __slots__ = ("_bytes_max", "reserved_bytes")
+
+    FROM_BYTES = 64 * 1024
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self.reserved_bytes = 0
+
+    def reserve(self, size: int) -> None:
+        """Make room for a message; raises RESOURCE_EXHAUSTED when there is none."""
+        if self.reserved_bytes + size > self._bytes_max:
+            raise GRPCError(Status.RESOURCE_EXHAUSTED, "too many large messages are on their way on this connection")
+        self.reserved_bytes += size
+
+    def release(self, size: int) -> None:
+        """Give the room back."""
+        self.reserved_bytes -= size
+        assert self.reserved_bytes >= 0
+
+
+class MessageReader:
+    """Cuts messages out of the parts of a body."""
+
+    __slots__ = ("_assembly", "_bytes_max", "_compressed", "_lacking", "_parts", "_prefix", "_reserved", "ready")
+
+    def __init__(self, bytes_max: int, assembly: Assembly) -> None:
+        self._bytes_max = bytes_max
+        self._assembly = assembly
+        self.ready: deque[tuple[bool, bytes]] = deque()  # whole messages: whether compressed, and their bytes
+        self._prefix = b""  # of a prefix, what has come
+        self._parts: list[bytes] = []
+        self._lacking = 0
+        self._compressed = False
+        self._reserved = 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether a message has begun and not ended."""
+        return bool(self._prefix) or self._lacking > 0
+
+    def feed(self, data: bytes) -> None:
+        """Take in a part; raises RESOURCE_EXHAUSTED for a message that is too long, INTERNAL for an unknown flag."""
+        at = 0
+        if self._lacking:
+            at = self._continue(data)
+        size = len(data)
+        if self._prefix and at < size:
+            # A prefix that was cut in two is rare, and then small enough to be put together.
+            data, at = self._prefix + data[at:], 0
+            size = len(data)
+            self._prefix = b""
+        while at < size:
+            if size - at < PREFIX_BYTES:
+                self._prefix = data[at:]
+                return
+            flag, length = _PREFIX.unpack_from(data, at)
+            self._judge(flag, length)
+            at += PREFIX_BYTES
+            stop = at + length
+            if stop > size:
+                self._begin(flag, length, data[at:])
+                return
+            self.ready.append((flag == 1, data[at:stop]))
+            at = stop
+
+    def abandon(self) -> None:
+        """Nothing more will be read: give back what was reserved."""
+        self._assembly.release(self._reserved)
+        self._reserved = 0
+
+    def _judge(self, flag: int, length: int) -> None:
+        if flag > 1:
+            raise GRPCError(Status.INTERNAL, f"a message with the unknown flag {flag}")
+        if length > self._bytes_max:
+            raise GRPCError(
+                Status.RESOURCE_EXHAUSTED, f"a message of {length} bytes, where {self._bytes_max} are the bound"
+            )
+
+    def _begin(self, flag: int, length: int, start: bytes) -> None:
+        if length >= Assembly.FROM_BYTES:
+            self._assembly.reserve(length)
+            self._reserved = length
+        self._compressed = flag == 1
+        self._parts = [start] if start else []
+        self._lacking = length - len(start)
+
+    def _continue(self, data: bytes) -> int:
+        """Add to the message that has begun; answers where in `data` it ended."""
+        lacking = self._lacking
+        if len(data) < lacking:
+            self._parts.append(data)
+            self._lacking = lacking - len(data)
+            return len(data)
+        self._parts.append(data if len(data) == lacking else data[:lacking])
+        self.ready.append((self._compressed, b"".join(self._parts)))
+        self._parts = []
+        self._lacking = 0
+        self.abandon()
+        return lacking
+
+
+def frame_message(message: bytes, *, compressed: bool = False) -> bytes:
+    """A message behind its prefix."""
+    return _PREFIX.pack(compressed, len(message)) + message

@@ -1,0 +1,80 @@
+"""A request as it came: what its pseudo-headers say, and its other headers in order.
+
+Whether it is well formed is decided here, before anyone serves it. gRPC requests are looked at briefly, because their
+headers go nowhere else; all others pass h2's full validation (16 us), because they may be written into logs, caches
+and other protocols.
+"""
+
+from attrs import define
+from h2.exceptions import ProtocolError as H2ProtocolError
+from h2.utilities import HeaderValidationFlags, validate_headers
+
+# A tuple is a constant that is worth remembering, a list is used once. Both hold pairs of bytes.
+Headers = tuple[tuple[bytes, bytes], ...] | list[tuple[bytes, bytes]]
+
+GRPC = b"application/grpc"
+_OF_A_REQUEST = HeaderValidationFlags(
+    is_client=False, is_trailer=False, is_response_header=False, is_push_promise=False
+)
+
+
+@define
+class Request:
+    """One request: its line, its headers, and where it came from."""
+
+    method: bytes
+    path: bytes
+    scheme: bytes
+    authority: bytes
+    headers: list[tuple[bytes, bytes]]
+    peer: str = ""
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first header of this name (lower case), if there is one."""
+        for each, value in self.headers:
+            if each == name:
+                return value
+        return None
+
+    @property
+    def announces_body(self) -> bool:
+        """Whether its headers promise a body."""
+        return any(name == b"content-length" and value.strip(b"0") for name, value in self.headers)
+
+
+def parse_request(headers: list[tuple[bytes, bytes]], peer: str) -> Request | None:
+    """The request that these headers make, or None if they make none."""
+    pseudo: dict[bytes, bytes] = {}
+    plain: list[tuple[bytes, bytes]] = []
+    grpc = False
+    for pair in headers:
+        name, value = pair
+        if name[:1] == b":":
+            if name in pseudo or plain:
+                return None
+            pseudo[name] = value
+        else:
+            plain.append(pair)
+            if name == b"content-type":
+                grpc = value.startswith(GRPC)
+    method, path = pseudo.get(b":method"), pseudo.get(b":path", b"")
+    if method is None or (not path and method != b"CONNECT"):
+        return None
+    if not (grpc and path[:1] == b"/") and not _valid(headers):
+        return None
+    authority = pseudo.get(b":authority", b"")
+    return Request(method, path, pseudo.get(b":scheme", b""), authority, plain, peer)
+
+
+def _valid(headers: list[tuple[bytes, bytes]]) -> bool:
+    try:
+        for _ in validate_headers(headers, _OF_A_REQUEST):
+            pass
+    except H2ProtocolError:
+        return False
+    return True
+
+
+def header_list_bytes(headers: list[tuple[bytes, bytes]]) -> int:
+    """The size of a header list as HTTP/2 counts it: 32 bytes for each field besides its name and value."""
+    return sum(len(name) + len(value) + 32 for name, value in headers)

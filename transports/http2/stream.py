@@ -1,0 +1,156 @@
+"""One request and its response: what has come and was not read yet, what is to be sent and has not left yet.
+
+A stream holds bytes; its connection decides when they travel. Reading takes everything at hand and gives the peer
+credit for it. Sending puts into a queue, which the connection empties as windows allow; `crowded` says that whoever
+sends should wait until the connection names the stream among its `writable` ones.
+
+Invariant: `unread_bytes` never passes the stream's window, because credit is given on reading only.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from goqueue.transports.http2.errors import StreamGone
+from goqueue.transports.http2.request import Headers, Request
+
+if TYPE_CHECKING:
+    from goqueue.transports.http2.connection import Connection
+
+# Below this size parts are put together: a window of one-byte frames would be a million objects.
+SMALL_BYTES = 512
+
+
+class Stream:
+    """One stream, for whoever serves it or waits for it."""
+
+    __slots__ = (
+        "_connection", "_offset", "_parts", "_queue", "begun", "blocked", "crowded_out", "discarded_bytes",
+        "discarding", "ended", "finishing", "gone", "headers", "id", "queued_bytes", "request", "trailers",
+        "trailers_due", "uncredited_bytes", "unread_bytes",
+    )  # fmt: skip
+
+    def __init__(self, connection: "Connection", stream_id: int, request: Request) -> None:
+        self._connection = connection
+        self.id = stream_id
+        self.request = request
+        self.headers: list[tuple[bytes, bytes]] | None = None  # a client's: the response's, once they are here
+        self.trailers: list[tuple[bytes, bytes]] | None = None
+        self._parts: list[bytes | bytearray] = []
+        self.unread_bytes = 0
+        self.uncredited_bytes = 0
+        self.ended = False  # the peer has sent all it will send
+        self.gone: StreamGone | None = None
+        self._queue: deque[bytes] = deque()
+        self._offset = 0  # how much of the first in the queue has left
+        self.queued_bytes = 0
+        self.begun = False  # our headers have left
+        self.finishing = False  # we have said all that we will send
+        self.trailers_due: Headers | None = None
+        self.blocked = False  # by the window that the peer grants this stream
+        self.crowded_out = False  # someone was told to wait
+        self.discarding = False
+        self.discarded_bytes = 0
+
+    @property
+    def readable(self) -> bool:
+        """Whether `read` has something to say: bytes, the end, or the bad news."""
+        return self.unread_bytes > 0 or self.ended or self.gone is not None
+
+    def read(self) -> bytes:
+        """Everything that has come since last time; raises StreamGone once the stream is gone."""
+        if self.gone is not None:
+            raise self.gone
+        parts = self._parts
+        if not parts:
+            return b""
+        data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+        parts.clear()
+        self._connection.credit(self)
+        return data
+
+    def send_headers(self, headers: Headers, *, end: bool = False) -> None:
+        """Send the response's headers at once; `end` if nothing follows."""
+        self._check_open()
+        assert not self.begun, "a stream has its headers once; what ends it may have trailers"
+        self.begun = headers[0][1][:1] != b"1"
+        self._connection.send_headers(self, headers, end=end)
+
+    def send(self, data: bytes) -> bool:
+        """Queue these bytes; False asks the sender to wait until the stream is writable."""
+        self._check_open()
+        assert self.begun, "headers go first"
+        if data:
+            self._queue.append(data)
+            self.queued_bytes += len(data)
+            self._connection.enqueued(self, len(data))
+        return not self.crowded
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so much is queued that the sender should wait; asking counts as waiting."""
+        if self.gone is None and self._connection.crowds(self):
+            self.crowded_out = True
+            return True
+        return False
+
+    def end(self, trailers: Headers | None = None) -> None:
+        """Nothing follows but what is queued, and these trailers."""
+        self._check_open()
+        assert self.begun, "headers go first"
+        self.finishing = True
+        self.trailers_due = trailers
+        self._connection.finish(self)
+
+    def reset(self, code: int) -> None:
+        """Break the stream off; harmless if it is gone."""
+        if self.gone is None:
+            self._connection.reset(self, code)
+
+    def _check_open(self) -> None:
+        if self.gone is not None:
+            raise self.gone
+        assert not self.finishing, "nothing can follow the end of a stream"
+
+    # What follows is the connection's side.
+
+    def accept(self, data: bytes) -> None:
+        """Bytes have come."""
+        self.unread_bytes += len(data)
+        parts = self._parts
+        if len(data) < SMALL_BYTES and parts:
+            last = parts[-1]
+            if type(last) is bytearray:
+                last += data
+                return
+            if len(last) < SMALL_BYTES:
+                parts[-1] = bytearray(last + data)
+                return
+        parts.append(data)
+
+    def pull(self, room: int) -> bytes | memoryview:
+        """Take up to `room` bytes from the queue, small pieces put together."""
+        queue = self._queue
+        first = queue[0]
+        left = len(first) - self._offset
+        if left > room:
+            piece = memoryview(first)[self._offset : self._offset + room]
+            self._offset += room
+            self.queued_bytes -= room
+            return piece
+        pieces: list[bytes | memoryview] = [memoryview(first)[self._offset :] if self._offset else first]
+        queue.popleft()
+        self._offset = 0
+        while queue and left + len(queue[0]) <= room:
+            left += len(queue[0])
+            pieces.append(queue.popleft())
+        self.queued_bytes -= left
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def lose(self, gone: StreamGone) -> int:
+        """The stream is gone; answers how many queued bytes will never leave."""
+        self.gone = gone
+        dropped = self.queued_bytes
+        self._queue.clear()
+        self._parts.clear()
+        self.queued_bytes = 0
+        return dropped

@@ -1,0 +1,68 @@
+"""One request on its way through an endpoint: the question, the names in its path, and the broker to ask."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from attrs import define
+from msgspec import Struct, json
+
+from goqueue.core.verbs import Refusal, Reply, Request
+from goqueue.transports.broker import Broker
+from goqueue.transports.rest.decoding import decode_body, whole_number
+from goqueue.transports.rest.errors import refused
+from goqueue.transports.rest.exchange import Answer, Question
+
+T = TypeVar("T")
+PARTITION_MAX = (1 << 31) - 1
+_ENCODER = json.Encoder()
+
+
+@define
+class Call:
+    """What an endpoint works with; `draining` says that the node takes no more requests soon."""
+
+    broker: Broker
+    question: Question
+    names: dict[str, str]
+    wall_ms: Callable[[], int]
+    draining: Callable[[], bool]
+
+    @property
+    def topic(self) -> str:
+        """The topic in the path."""
+        return self.names["topic"]
+
+    @property
+    def partition(self) -> int:
+        """The partition in the path."""
+        return whole_number(self.names["partition"], "partition", most=PARTITION_MAX)
+
+    def body(self, kind: type[T]) -> T:
+        """The body of the request as `kind`."""
+        return decode_body(self.question.body, kind)
+
+    async def ask(self, request: Request, kind: type[T]) -> T:
+        """The node's reply, which is a `kind`; its refusal as an error."""
+        reply = await self.broker.ask(self.question.caller, request)
+        if isinstance(reply, kind):
+            return reply
+        if isinstance(reply, Refusal):
+            raise refused(reply)
+        raise TypeError(f"{type(request).__name__} was answered with {type(reply).__name__}")
+
+    async def ask_reply(self, request: Request) -> Reply:
+        """The node's reply as it is, refusal or not."""
+        return await self.broker.ask(self.question.caller, request)
+
+
+Endpoint = Callable[[Call], Awaitable[Answer]]
+
+
+def answer(view: Struct, status: int = 200) -> Answer:
+    """A view as JSON."""
+    return Answer(status, _ENCODER.encode(view))
+
+
+def encoded(view: Struct) -> bytes:
+    """The JSON of a view, on one line."""
+    return _ENCODER.encode(view)

@@ -1,0 +1,86 @@
+"""The REST edge itself: a question to its endpoint, an answer or an error back.
+
+Invariant: `answer` returns for any question whatever. An exception from an endpoint is a defect of ours: it is logged
+and answered with 500, and nobody else notices.
+"""
+
+import logging
+from collections.abc import Callable
+
+from goqueue.transports.broker import Broker
+from goqueue.transports.rest.call import Call
+from goqueue.transports.rest.errors import RestError, error_body
+from goqueue.transports.rest.exchange import Answer, Question
+from goqueue.transports.rest.openapi import document
+from goqueue.transports.rest.page import page
+from goqueue.transports.rest.routes import PREFIX, MethodNotAllowed, allowed, match
+
+log = logging.getLogger(__name__)
+
+OPENAPI_PATHS = {"/openapi.json", f"/{PREFIX}/openapi.json"}
+PAGE_PATHS = {"/docs", f"/{PREFIX}/docs"}
+READING_METHODS = ("GET", "HEAD")
+
+
+class Rest:
+    """Serves the table of routes on behalf of one broker; `wall_ms` is the time of day."""
+
+    def __init__(self, broker: Broker, wall_ms: Callable[[], int]) -> None:
+        self.draining = False
+        self._broker = broker
+        self._wall_ms = wall_ms
+
+    async def answer(self, question: Question) -> Answer:
+        """The answer to a question; its parts, if it has some, must be closed by who takes them."""
+        try:
+            return await self._answer(question)
+        except RestError as error:
+            return error_answer(error)
+        except Exception:
+            log.exception("%s %s failed", question.method, question.path)
+            return Answer(500, error_body("internal_error", "the broker failed to answer; its log says why"))
+
+    async def _answer(self, question: Question) -> Answer:
+        method, path = question.method, question.path
+        if method == "OPTIONS":
+            return _options(path)
+        if method == "HEAD":
+            method = "GET"
+        if path in OPENAPI_PATHS or path in PAGE_PATHS:
+            return _described(method, path)
+        route, names = match(method, path)
+        call = Call(self._broker, question, names, self._wall_ms, self._is_draining)
+        return await route.serve(call)
+
+    def _is_draining(self) -> bool:
+        return self.draining
+
+
+def error_answer(error: RestError) -> Answer:
+    """An error as an answer."""
+    headers: list[tuple[str, str]] = []
+    if error.retry_after_s:
+        headers.append(("Retry-After", str(error.retry_after_s)))
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("Allow", ", ".join(_with_head(error.methods))))
+    return Answer(error.status, error_body(error.code, error.message, error.field), headers=tuple(headers))
+
+
+def _described(method: str, path: str) -> Answer:
+    if method not in READING_METHODS:
+        raise MethodNotAllowed(method, path, ("GET",))
+    if path in OPENAPI_PATHS:
+        return Answer(200, document())
+    return Answer(200, page(), "text/html; charset=utf-8")
+
+
+def _options(path: str) -> Answer:
+    described = path in OPENAPI_PATHS or path in PAGE_PATHS
+    methods = ("GET",) if described or path == "*" else allowed(path)
+    if not methods:
+        raise RestError(404, "not_found", f"there is nothing at {path[:200]}", "path")
+    return Answer(204, headers=(("Allow", ", ".join(_with_head(methods))),))
+
+
+def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
+    return (*methods, *(("HEAD",) if "GET" in methods else ()), "OPTIONS")

@@ -1,0 +1,57 @@
+"""Refusals as HTTP says them: a status, and `{"error", "code", "field"}` for people, programs and forms."""
+
+from msgspec import Struct, json
+
+from goqueue.core.verbs import Code, Refusal
+
+STATUS = {
+    Code.INVALID: 400,
+    Code.TOPIC_NOT_FOUND: 404,
+    Code.PARTITION_NOT_FOUND: 404,
+    Code.TOPIC_EXISTS: 409,
+    Code.OFFSET_OUT_OF_RANGE: 404,
+    Code.CORRUPT_BATCH: 400,
+    Code.TOO_LARGE: 413,
+    Code.OUT_OF_ORDER: 409,
+    Code.FENCED: 409,
+    Code.UNAVAILABLE: 503,
+    Code.DAMAGED: 503,
+    Code.SHUTTING_DOWN: 503,
+}
+RETRY_AFTER_S = 1
+
+
+class ErrorReply(Struct):
+    """What every refused request is answered with."""
+
+    error: str
+    code: str
+    field: str
+
+
+class RestError(Exception):
+    """A request that is refused, with all that its answer says."""
+
+    def __init__(self, status: int, code: str, message: str, field: str = "", retry_after_s: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.field = field
+        self.retry_after_s = retry_after_s or (RETRY_AFTER_S if status in (429, 503) else 0)
+
+
+def refused(refusal: Refusal) -> RestError:
+    """The error that says what the node refused."""
+    retry_after_s = -(-refusal.retry_after_ms // 1000)
+    return RestError(STATUS[refusal.code], refusal.code, refusal.message, refusal.field, retry_after_s)
+
+
+def invalid(message: str, field: str) -> RestError:
+    """The error for a field that cannot be meant."""
+    return RestError(400, Code.INVALID, message, field)
+
+
+def error_body(code: str, message: str, field: str = "") -> bytes:
+    """The JSON of an error."""
+    return json.encode(ErrorReply(message, code, field))

@@ -1,0 +1,52 @@
+"""What an HTTP transport brings to the REST edge, and what it takes back."""
+
+from collections.abc import AsyncGenerator
+from urllib.parse import parse_qsl
+
+from attrs import define, field
+
+from goqueue.core.verbs import Caller
+from goqueue.transports.rest.errors import RestError
+
+JSON = "application/json"
+QUERY_FIELDS_MAX = 100
+
+
+@define
+class Question:
+    """One request: the target still as it was sent, the body whole.
+
+    `last_event` is the header Last-Event-ID, by which a browser resumes a stream of events.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    body: bytes | bytearray = b""
+    accept: str = ""
+    last_event: str = ""
+    caller: Caller = field(factory=Caller)
+
+    def parameters(self) -> dict[str, str]:
+        """The query, decoded; of a name that comes twice the last counts."""
+        if not self.query:
+            return {}
+        try:
+            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=QUERY_FIELDS_MAX, errors="strict")
+        except UnicodeDecodeError:
+            raise RestError(400, "invalid_request", "the query is not UTF-8", "query") from None
+        except ValueError:
+            sentence = f"the query has more than {QUERY_FIELDS_MAX} fields"
+            raise RestError(400, "invalid_request", sentence, "query") from None
+        return dict(pairs)
+
+
+@define
+class Answer:
+    """One response: a body, or `parts` of one that come as time passes."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+    parts: AsyncGenerator[bytes, None] | None = None

@@ -1,0 +1,66 @@
+"""The endpoints that say how the node is."""
+
+from goqueue.core.verbs import DescribeNode, NodeReply
+from goqueue.transports.rest.bodies import (
+    AliveView,
+    BrokerView,
+    CheckView,
+    HealthView,
+    ReadyView,
+    StatsView,
+    TopicStats,
+    VersionView,
+)
+from goqueue.transports.rest.call import Call, answer
+from goqueue.transports.rest.exchange import Answer
+from goqueue.transports.rest.times import written_span, written_time
+from goqueue.transports.rest.topics import message_count
+
+
+async def health(call: Call) -> Answer:
+    """GET /health."""
+    reply = await call.ask_reply(DescribeNode())
+    well = isinstance(reply, NodeReply)
+    timestamp = written_time(call.wall_ms()) or ""
+    return answer(HealthView("ok" if well else "fail", timestamp), 200 if well else 503)
+
+
+async def alive(call: Call) -> Answer:
+    """GET /healthz and /livez."""
+    node = await call.ask(DescribeNode(), NodeReply)
+    return answer(AliveView("pass", written_span(node.uptime_ns), "alive"))
+
+
+async def ready(call: Call) -> Answer:
+    """GET /readyz: 503 while the node starts or goes."""
+    reply = await call.ask_reply(DescribeNode())
+    node = reply if isinstance(reply, NodeReply) else None
+    message = "answers" if node else getattr(reply, "message", "no answer")
+    checks = {
+        "broker": CheckView("pass" if node else "fail", message, "0ms"),
+        "accepting": _accepting(call.draining()),
+    }
+    passed = all(check.status == "pass" for check in checks.values())
+    view = ReadyView("pass" if passed else "fail", checks)
+    if node:
+        view.broker = BrokerView(node.node_id, node.topics, node.size_bytes)
+    return answer(view, 200 if passed else 503)
+
+
+async def version(call: Call) -> Answer:
+    """GET /version."""
+    node = await call.ask(DescribeNode(), NodeReply)
+    return answer(VersionView(node.version, node.node_id))
+
+
+async def stats(call: Call) -> Answer:
+    """GET /stats."""
+    node = await call.ask(DescribeNode(), NodeReply)
+    topics = {
+        topic.name: TopicStats(topic.partitions, message_count(topic), topic.size_bytes) for topic in node.streams
+    }
+    return answer(StatsView(node.node_id, written_span(node.uptime_ns), node.topics, node.size_bytes, topics))
+
+
+def _accepting(draining: bool) -> CheckView:
+    return CheckView("fail", "going away", "0ms") if draining else CheckView("pass", "takes requests", "0ms")

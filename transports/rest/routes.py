@@ -1,0 +1,170 @@
+"""The table of all that is served: from it follow matching, the OpenAPI document and the page at /docs.
+
+Every path is served as it stands here and under /v1. A name in braces stands for one segment of the path.
+"""
+
+from typing import Any
+from urllib.parse import unquote
+
+from attrs import define, field
+
+from goqueue.transports.rest import bodies, following, health, publishing, topics
+from goqueue.transports.rest.call import Endpoint
+from goqueue.transports.rest.errors import RestError
+
+PREFIX = "v1"
+
+
+@define
+class Parameter:
+    """A field of the query: its name, the JSON type it is read as, and what it means."""
+
+    name: str
+    kind: str
+    meaning: str
+
+
+@define
+class Route:
+    """One call: how it is asked, what serves it, what goes in and comes out."""
+
+    method: str
+    path: str
+    group: str
+    summary: str
+    serve: Endpoint
+    reply: type[Any]
+    body: type[Any] | None = None
+    status: int = 200
+    query: tuple[Parameter, ...] = ()
+    refusals: tuple[int, ...] = ()
+    streams: bool = False
+
+
+READING = (
+    Parameter("offset", "integer", "The first message wanted; without it and from_time, the earliest there is."),
+    Parameter("from_time", "date-time", "Begin at the first message at or after this time."),
+    Parameter("to_time", "date-time", "End before the first message at or after this time."),
+    Parameter("limit", "integer", "At most so many messages: 1 to 10000, 100 if not said; endless with follow."),
+    Parameter("wait", "duration", "With no message there, wait so long for one: at most 60s."),
+    Parameter("isolation", "string", "read_uncommitted or read_committed."),
+    Parameter("follow", "boolean", "Send messages as they come, as NDJSON, or as events for text/event-stream."),
+)
+VERBOSE = (Parameter("verbose", "boolean", "Accepted; the answer always has the checks."),)
+TOPIC = "/topics/{topic}"
+MESSAGES = "/topics/{topic}/partitions/{partition}/messages"
+
+ROUTES: tuple[Route, ...] = (
+    Route("POST", "/topics", "Topics", "Make a topic", topics.create_topic, bodies.TopicMade,
+          bodies.TopicDraft, 201, refusals=(400, 409)),
+    Route("GET", "/topics", "Topics", "List the topics", topics.list_topics, bodies.TopicsView),
+    Route("GET", TOPIC, "Topics", "Describe a topic", topics.describe_topic, bodies.TopicView, refusals=(404,)),
+    Route("PATCH", TOPIC, "Topics", "Change settings of a topic", topics.alter_topic, bodies.TopicView,
+          bodies.ConfigDraft, refusals=(400, 404)),
+    Route("DELETE", TOPIC, "Topics", "Remove a topic and all in it", topics.delete_topic, bodies.TopicGone,
+          refusals=(404,)),
+    Route("GET", "/topics/{topic}/partitions", "Topics", "Describe the partitions of a topic", topics.list_partitions,
+          bodies.PartitionsView, refusals=(404,)),
+    Route("POST", "/topics/{topic}/messages", "Messages", "Publish messages", publishing.publish_messages,
+          bodies.PublishedViews, bodies.MessagesDraft, refusals=(400, 404, 413, 503)),
+    Route("POST", "/topics/{topic}/batch", "Messages", "Publish messages (the same by another name)",
+          publishing.publish_messages, bodies.PublishedViews, bodies.MessagesDraft, refusals=(400, 404, 413, 503)),
+    Route("POST", "/topics/{topic}/publish", "Messages", "Publish one message", publishing.publish_message,
+          bodies.PublishedView, bodies.OneMessageDraft, refusals=(400, 404, 413, 503)),
+    Route("GET", MESSAGES, "Messages", "Read messages by offset or time, or follow them", following.read_or_follow,
+          bodies.MessagesView, query=READING, refusals=(400, 404, 422), streams=True),
+    Route("GET", "/health", "Health", "How the node is", health.health, bodies.HealthView, refusals=(503,)),
+    Route("GET", "/healthz", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
+    Route("GET", "/livez", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
+    Route("GET", "/readyz", "Health", "Whether the node takes requests", health.ready, bodies.ReadyView,
+          query=VERBOSE),
+    Route("GET", "/version", "Health", "Which release this is", health.version, bodies.VersionView),
+    Route("GET", "/stats", "Health", "What the node holds", health.stats, bodies.StatsView),
+)  # fmt: skip
+
+
+@define
+class Branch:
+    """What follows after some segments of a path: more of them, or the methods of the path that ends here."""
+
+    named: dict[str, "Branch"] = field(factory=dict)
+    wild: tuple[str, "Branch"] | None = None
+    methods: dict[str, Route] = field(factory=dict)
+
+
+def _planted() -> Branch:
+    root = Branch()
+    for route in ROUTES:
+        branch = root
+        for segment in route.path[1:].split("/"):
+            if not segment.startswith("{"):
+                branch = branch.named.setdefault(segment, Branch())
+                continue
+            name = segment[1:-1]
+            if branch.wild is None:
+                branch.wild = (name, Branch())
+            assert branch.wild[0] == name, f"two names for one segment of {route.path}"
+            branch = branch.wild[1]
+        assert route.method not in branch.methods, f"{route.method} {route.path} stands twice in the table"
+        branch.methods[route.method] = route
+    return root
+
+
+_ROOT = _planted()
+
+
+def match(method: str, path: str) -> tuple[Route, dict[str, str]]:
+    """The route of a request and the names in its path; 404 where nothing is, 405 where only the method is wrong."""
+    segments = path[1:].split("/")
+    if segments[0] == PREFIX:
+        del segments[0]
+    branch, names = _ROOT, {}
+    for segment in segments:
+        known = branch.named.get(segment)
+        if known is not None:
+            branch = known
+        elif branch.wild is not None and segment:
+            names[branch.wild[0]] = _decoded(segment) if "%" in segment else segment
+            branch = branch.wild[1]
+        else:
+            raise _nothing_at(path)
+    route = branch.methods.get(method)
+    if route is None:
+        raise _wrong_method(method, path, branch)
+    return route, names
+
+
+def allowed(path: str) -> tuple[str, ...]:
+    """The methods that a path takes; empty where nothing is."""
+    try:
+        route, _ = match("", path)
+    except MethodNotAllowed as error:
+        return error.methods
+    except RestError:
+        return ()
+    return (route.method,)
+
+
+class MethodNotAllowed(RestError):
+    """The path is there, and takes other methods."""
+
+    def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
+        said = f"{path[:200]} takes {', '.join(methods)}, not {method[:20]}"
+        super().__init__(405, "method_not_allowed", said, "method")
+        self.methods = methods
+
+
+def _wrong_method(method: str, path: str, branch: Branch) -> RestError:
+    methods = tuple(branch.methods)
+    return MethodNotAllowed(method, path, methods) if methods else _nothing_at(path)
+
+
+def _nothing_at(path: str) -> RestError:
+    return RestError(404, "not_found", f"there is nothing at {path[:200]}", "path")
+
+
+def _decoded(segment: str) -> str:
+    try:
+        return unquote(segment, errors="strict")
+    except UnicodeDecodeError:
+        raise RestError(400, "invalid_request", "the path is not UTF-8", "path") from None
