@@ -262,9 +262,12 @@ class LogMachine(RuleBasedStateMachine):
         self.model.judge_and_adopt(self.log, self.model.promised)
         self._note_promises()
 
-    @rule(left=st.none() | st.integers(0, 12), again=st.none() | st.integers(0, 25))
-    def crash(self, left: int | None, again: int | None) -> None:
-        """The power goes: at once, or within the job that runs; and maybe once more while the log recovers."""
+    @rule(sizes=st.just([]) | SIZES, left=st.none() | st.integers(0, 12), again=st.none() | st.integers(0, 25))
+    def crash(self, sizes: list[int], left: int | None, again: int | None) -> None:
+        """The power goes amid appends or amid the work on them, and maybe once more while the log recovers."""
+        if self.log.log.unsound is None:
+            self.append(sizes, 1, None)
+            self.write()
         if left is not None:
             self._until_power_cut(left, self._work)
         self._end_process()
@@ -284,12 +287,12 @@ class LogMachine(RuleBasedStateMachine):
             self.disk.faults = faults
 
     def _work(self) -> None:
+        if self.job is None and self.compaction is None:
+            self.take_job()
         if self.job is not None and not self.job_ran:
             self.job.run()
         elif self.compaction is not None:
             deque(self.compaction[1], maxlen=0)
-        elif self.job is None:
-            self.log.flush()
 
     @rule(left=st.none() | st.integers(0, 12))
     def kill(self, left: int | None) -> None:

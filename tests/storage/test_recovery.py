@@ -417,7 +417,10 @@ def test_gaps_that_a_leader_left_are_kept(any_disk: Disk) -> None:
 
 
 @pytest.mark.parametrize("entries", [254, 255, 256, 509, 510, 511, 766])
-def test_the_latest_timestamp_is_not_forgotten_wherever_the_indexes_pages_end(any_disk: Disk, entries: int) -> None:
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_latest_timestamp_is_not_forgotten_wherever_the_indexes_pages_end(
+    any_disk: Disk, entries: int, lost: bool
+) -> None:
     log = opened(any_disk, index_interval_bytes=0, fsync=Fsync.NONE)
     for number in range(entries + 1):
         rising = min(number, 200)
@@ -426,6 +429,9 @@ def test_the_latest_timestamp_is_not_forgotten_wherever_the_indexes_pages_end(an
     log.flush()
     for stop in (abandon, OpenLog.close):
         stop(log)
+        index = log_file(0).replace(".log", ".timeindex")
+        if lost and any_disk.exists(index):
+            any_disk.remove(index)
         log = opened(any_disk, index_interval_bytes=0, fsync=Fsync.NONE)
         assert log.log.segments[-1].max_timestamp == NOW_MS + 200
         found = log.find_time(NOW_MS + 200)
