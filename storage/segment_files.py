@@ -2,8 +2,7 @@
 
 A look-up bisects the pages of an index file where they lie, so it costs a dozen small reads and no memory. With
 `cached=True` nothing here waits for the disk: the answer None means that the caller must ask again from a thread. A
-page that is damaged only makes the answer a lower one, which is always right, and is remembered so that the index
-gets rebuilt.
+page that is damaged only makes the answer a lower one, which is always right: more of the log is walked.
 
 The files are closed when the last user lets go of this object: whoever reads a segment while it is removed reads on.
 """
@@ -33,7 +32,6 @@ class SegmentFiles:
         "_ending",
         "_indexes",
         "base",
-        "damaged_index",
         "folder",
         "log",
         "name",
@@ -47,7 +45,6 @@ class SegmentFiles:
         self.folder = folder
         self.name = name
         self.base = parsed[0]
-        self.damaged_index = False
         self._ending = ending
         self._indexes: dict[IndexKind, File] = {}
         self._disk = disk
@@ -138,11 +135,7 @@ class SegmentFiles:
             at = page.floor(key) if page is not None else -1
             if page is not None and at >= 0:
                 offset, position = page.place(at)
-                if self.begins_at(offset, position, cached=cached):
-                    return position
-                self.damaged_index = True
-                return 0
-            self.damaged_index = self.damaged_index or page is None
+                return position if self.begins_at(offset, position, cached=cached) else 0
             number -= 1
         return 0
 
@@ -169,9 +162,7 @@ class SegmentFiles:
         probe = bytearray(PROBE_BYTES)
 
         def key_of(number: int) -> int | None:
-            found = first_key(kind, self.base, probe) if self._fill(kind, probe, number, cached) else None
-            self.damaged_index = self.damaged_index or found is None
-            return found
+            return first_key(kind, self.base, probe) if self._fill(kind, probe, number, cached) else None
 
         return floor_page(self.page_count(kind), key, key_of)
 

@@ -25,7 +25,7 @@ from tests.storage.logbook import STREAM, Fuse, Hands, PowerCut, in_stream, numb
 
 KEYS = (None, b"a", b"b", b"c")
 SIZES = st.lists(st.sampled_from([0, 30, 200, 1500, 4000]), min_size=1, max_size=4)
-OPERATIONS = ("sync", "write", "sync_folder", "rename", "truncate", "remove", "create")
+OPERATIONS = ("sync", "sync", "write", "sync_folder", "rename", "truncate", "remove", "create")
 Compaction = tuple[CompactionPlan, Generator[None, None, Compacted]]
 
 
@@ -236,16 +236,17 @@ class LogMachine(RuleBasedStateMachine):
 
     # --- what goes wrong
 
-    @rule(operation=st.sampled_from(OPERATIONS), room=st.none() | st.integers(0, 3000), calm=st.booleans())
-    def trouble(self, operation: str, room: int | None, calm: bool) -> None:
-        """The next operation of a kind is to fail, or there is little room left; or all is well again."""
-        if calm:
-            self.mend()
-        elif room is None:
-            self.disk.fail_next(operation, errno.EIO)
+    @rule(operation=st.sampled_from(OPERATIONS), room=st.none() | st.integers(0, 9000), sizes=st.just([]) | SIZES)
+    def trouble(self, operation: str, room: int | None, sizes: list[int]) -> None:
+        """The next operation of a kind fails, or there is little room left, and the log may run into it at once."""
+        if room is None:
+            self.disk.fail_next(operation, errno.EIO, STREAM)
         else:
             self.disk.conditions.capacity_bytes = self.disk.used_bytes + room
+        if sizes and self.log.log.unsound is None and self.job is None:
+            self.append_and_flush(sizes, None)
 
+    @rule()
     def mend(self) -> None:
         """There is room again, and nothing fails any more."""
         self.disk.conditions.capacity_bytes = None

@@ -7,10 +7,11 @@ from random import Random
 import pytest
 
 from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync
+from goqueue.core.log.index import ENTRIES_A_PAGE, PAGE_BYTES
 from goqueue.core.log.segment import segment_name
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DamageError
-from goqueue.storage.layout import CHECKPOINT_FILE, SYNCED_FILE
+from goqueue.storage.layout import CHECKPOINT_FILE, INDEX_ENDINGS, SYNCED_FILE
 from goqueue.storage.open_log import OpenLog
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.list_model import ListModel
@@ -360,6 +361,22 @@ def test_nothing_is_left_of_an_earlier_tail_where_a_new_one_grows_shorter(any_di
     log = opened(any_disk)
     assert stored(log) == batches
     assert log.recovery.notes == []
+    log.close()
+
+
+@pytest.mark.parametrize("offset", [0, 1, 300, 511, 600, 1100])
+def test_indexes_are_cut_with_the_log(any_disk: Disk, offset: int) -> None:
+    log = opened(any_disk, index_interval_bytes=0, fsync=Fsync.NONE)
+    for number in range(1200):
+        log.append(numbered(number, 1, ms=NOW_MS + number))
+    log.flush()
+    log.truncate(offset)
+    entries = max(offset - 1, 0)
+    for kind, ending in INDEX_ENDINGS.items():
+        path = log_file(0).replace(".log", ending)
+        pages = -(-entries // ENTRIES_A_PAGE[kind])
+        assert len(content(any_disk, path) if any_disk.exists(path) else b"") == pages * PAGE_BYTES
+    assert offsets(stored(log)) == list(range(offset))
     log.close()
 
 
