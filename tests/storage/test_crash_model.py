@@ -146,6 +146,7 @@ class LogMachine(RuleBasedStateMachine):
         try:
             self.log.finish(job)
         except (DiskFailedError, OSError):
+            self._note_promises()
             return
         if job.cut is not None:
             self.model.reopened(self.log)
