@@ -3,6 +3,8 @@
 A request is planned against the agreed state, its records are appended, and when they are durable they are applied
 and the request is answered. The next one is planned only then, so every plan sees everything before it. In a quorum
 of one, durable is agreed; the log does not know how many have agreed, only that they have.
+
+A request for a producer id is no change by itself: it is answered from a block of ids, and getting a block is one.
 """
 
 from collections import deque
@@ -12,14 +14,18 @@ from attrs import define
 
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete, plan_removed
-from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord
+from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete, plan_producer_ids, plan_removed
+from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, MetadataSnapshot, ProducerIds
 from goqueue.core.log.log import Log, LogState, LogUnsound
+from goqueue.core.producer_ids import ProducerIdSupply
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
+from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, InitProducer, ProducerReply, Refusal
 
 METADATA_STREAM = "meta/cluster"
 _WAITING_MAX = 1000
+# A log is summed up when it holds this many records, or this many times as many as there are topics.
+_RECORDS_LEAST = 1000
+_RECORDS_PER_TOPIC = 4
 
 
 @define
@@ -29,7 +35,18 @@ class FinishDelete:
     name: str
 
 
-Change = CreateTopic | AlterTopic | DeleteTopic | FinishDelete
+@define
+class ExtendProducerIds:
+    """Ids run low: the node's own request for a block of them."""
+
+
+@define
+class Summarize:
+    """The log has grown long beside what it adds up to: the node's own request for one record that says it all."""
+
+
+Change = CreateTopic | AlterTopic | DeleteTopic | FinishDelete | ExtendProducerIds | Summarize
+Answer = tuple[int | None, ProducerReply | Refusal]
 
 
 @define
@@ -44,6 +61,7 @@ class Agreed:
 class _Pending:
     agreed: Agreed
     records: list[MetadataRecord]
+    first_offset: int
     end_offset: int
 
 
@@ -57,12 +75,17 @@ class Metadata:
         self._partitions_default = partitions_default
         self._waiting: deque[Agreed] = deque()
         self._pending: _Pending | None = None
+        self._ids = ProducerIdSupply()
+        self._record_count = 0
 
     def replay(self, records: Iterable[bytes]) -> None:
         """Make the state what the records add up to: at a start, and when a failed disk was recovered."""
         self.state = ClusterState()
-        for record in records:
-            self.state.apply(METADATA_CODEC.decode(record))
+        self._record_count = 0
+        for content in records:
+            record = METADATA_CODEC.decode(content)
+            self.state.apply(record)
+            self._record_count = 1 if isinstance(record, MetadataSnapshot) else self._record_count + 1
 
     def reopened(self, now: int, state: LogState, records: Iterable[bytes]) -> None:
         """Go on from what recovery found: a change that was refused for the disk's sake may have come to be."""
@@ -70,30 +93,54 @@ class Metadata:
         self.log.reopened(now, state)
         self.replay(records)
 
-    def ask(self, now: int, to: int | None, request: Change) -> None:
-        """Put a change in line."""
-        self._waiting.append(Agreed(to, request))
+    def ask(self, now: int, to: int | None, request: Change | InitProducer) -> None:
+        """Put a request in line."""
+        if isinstance(request, InitProducer):
+            assert to is not None
+            self._ids.ask(to)
+        else:
+            self._waiting.append(Agreed(to, request))
 
-    def plan_next(self, now: int) -> list[tuple[int | None, Refusal]]:
-        """Begin the next change that can be made; answers those that cannot."""
-        refused: list[tuple[int | None, Refusal]] = []
+    def plan_next(self, now: int) -> list[Answer]:
+        """Begin the next change that can be made; answers those that cannot, and those that need none."""
+        answers: list[Answer] = [*self._ids.hand_out()]
+        if self._ids.order():
+            self._waiting.append(Agreed(None, ExtendProducerIds()))
+        if self._record_count >= max(_RECORDS_LEAST, _RECORDS_PER_TOPIC * len(self.state.topics)):
+            self._record_count = 0
+            self._waiting.append(Agreed(None, Summarize()))
         while self._waiting and self._pending is None:
             asked = self._waiting.popleft()
             plan = self._plan(now, asked.request)
             if isinstance(plan, Refusal):
-                refused.append((asked.to, plan))
+                answers.append((asked.to, plan))
                 continue
             try:
-                stamp = self._clock.wall_ms(now)
-                self.log.append(now, encode([(stamp, None, METADATA_CODEC.encode(record), ()) for record in plan]))
+                offset = self._append(now, plan, begins=isinstance(asked.request, Summarize))
             except LogUnsound as error:
-                refused.append((asked.to, Refusal(Code.UNAVAILABLE, str(error), retry_after_ms=1000)))
+                answers += self._refuse([asked], Refusal(Code.UNAVAILABLE, str(error), retry_after_ms=1000))
             else:
-                self._pending = _Pending(asked, plan, self.log.next_offset)
+                self._pending = _Pending(asked, plan, offset, self.log.next_offset)
         while len(self._waiting) > _WAITING_MAX:
-            asked = self._waiting.pop()
-            refused.append((asked.to, Refusal(Code.UNAVAILABLE, "too many changes are waiting", retry_after_ms=1000)))
-        return refused
+            refusal = Refusal(Code.UNAVAILABLE, "too many changes are waiting", retry_after_ms=1000)
+            answers += self._refuse([self._waiting.pop()], refusal)
+        return answers
+
+    def _append(self, now: int, records: list[MetadataRecord], *, begins: bool) -> int:
+        """Write records; those that all before can go for begin a segment."""
+        if begins:
+            self.log.roll(now)
+        stamp = self._clock.wall_ms(now)
+        return self.log.append(now, encode([(stamp, None, METADATA_CODEC.encode(record), ()) for record in records]))
+
+    def _refuse(self, asked: Iterable[Agreed], refusal: Refusal) -> list[Answer]:
+        answers: list[Answer] = []
+        for one in asked:
+            if isinstance(one.request, ExtendProducerIds):
+                answers += self._ids.refused(refusal)
+            else:
+                answers.append((one.to, refusal))
+        return answers
 
     def _plan(self, now: int, request: Change) -> Plan:
         if isinstance(request, CreateTopic):
@@ -102,9 +149,13 @@ class Metadata:
             return plan_alter(self.state, request)
         if isinstance(request, DeleteTopic):
             return plan_delete(self.state, request)
+        if isinstance(request, ExtendProducerIds):
+            return plan_producer_ids(self.state)
+        if isinstance(request, Summarize):
+            return [self.state.snapshot()]
         return plan_removed(self.state, request.name)
 
-    def agreed(self) -> Agreed | None:
+    def agreed(self, now: int) -> Agreed | None:
         """The change that has become durable, applied to the state; None while there is none."""
         pending = self._pending
         if pending is None or self.log.synced_offset < pending.end_offset:
@@ -112,18 +163,25 @@ class Metadata:
         self._pending = None
         for record in pending.records:
             self.state.apply(record)
+            if isinstance(record, ProducerIds):
+                self._ids.received(record)
+        self._record_count += len(pending.records)
+        if isinstance(pending.agreed.request, Summarize):
+            self._record_count = 1
+            self.log.delete_before(now, pending.first_offset)
         return pending.agreed
 
-    def disk_failed(self, now: int, why: str) -> list[tuple[int | None, Refusal]]:
+    def disk_failed(self, now: int, why: str) -> list[Answer]:
         """The metadata's disk failed; whoever waits is told."""
         self.log.disk_failed(now, why)
         asked = [*([self._pending.agreed] if self._pending else []), *self._waiting]
         self._pending = None
         self._waiting.clear()
         refusal = Refusal(Code.UNAVAILABLE, f"the metadata log has lost its disk: {why}", retry_after_ms=1000)
-        return [(one.to, refusal) for one in asked]
+        return self._refuse(asked, refusal)
 
     def check(self) -> None:
         """Assert the invariants."""
         self.log.check()
         self.state.check()
+        self._ids.check()

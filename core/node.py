@@ -13,16 +13,21 @@ from typing import Any
 from attrs import define
 
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.apply import ClusterState, Topic
 from goqueue.core.cluster.topic_settings import log_config
+from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.config import LogConfig
-from goqueue.core.log.effects import FindTime, Read, ReadResult, SyncToken, TimeResult
+from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import Log, LogState
 from goqueue.core.metadata import METADATA_STREAM, FinishDelete, Metadata
-from goqueue.core.partition.partition import Partition, Publishing, WaitingFetch
-from goqueue.core.ready import Fetching, Open, Ready, Remove, Send
+from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.reads import Reads, deleted
+from goqueue.core.ready import Open, Ready, Remove, Send
 from goqueue.core.topics import TopicLeader
+from goqueue.core.upkeep import Upkeep
 from goqueue.core.verbs import (
+    Acks,
     AlterTopic,
     Caller,
     Code,
@@ -32,9 +37,8 @@ from goqueue.core.verbs import (
     DescribePartitions,
     DescribeTopic,
     Fetch,
-    Fetched,
     FindOffset,
-    FoundOffset,
+    InitProducer,
     ListTopics,
     NodeReply,
     Publish,
@@ -46,8 +50,8 @@ from goqueue.core.verbs import (
     TopicReply,
 )
 
-_FETCH_BYTES_MAX = 64 << 20
-_WAIT_NS_MAX = 300_000_000_000
+# The wall clock as it is read strays by a little all the time; alarms need not follow that.
+_CLOCK_STEP_MS = 1000
 
 
 @define
@@ -57,16 +61,8 @@ class NodeOptions:
     node_id: str = "node-1"
     version: str = ""
     partitions_default: int = 6
-
-
-@define
-class _PendingRead:
-    to: int
-    partition: Partition
-    request: Fetch | FindOffset
-    read: Read | FindTime
-    incarnation: int
-    deadline: int
+    # How much of what was appended last is kept in memory for those who follow, of all partitions together.
+    recent_bytes: int = 16 << 20
 
 
 class Node:
@@ -83,8 +79,10 @@ class Node:
         self._published: dict[str, TopicLeader] = {}
         # Deleted topics whose folders the driver is removing, and who asked for it.
         self._removals: dict[str, int | None] = {}
-        self._reads: dict[int, _PendingRead] = {}
-        self._next_token = 0
+        self._recent = RecentBatches(options.recent_bytes)
+        self._reads = Reads(self._send, self._is_led)
+        self._upkeep = Upkeep(self._streams.get)
+        self._armed_at_ms = clock.wall_ms(0)
         self._metadata: Metadata | None = None
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
             CreateTopic: self._change,
@@ -96,6 +94,7 @@ class Node:
             DescribeNode: self._describe_node,
             Publish: self._publish,
             PublishBatch: self._publish_batch,
+            InitProducer: self._change,
             Fetch: self._fetch,
             FindOffset: self._find_offset,
         }
@@ -116,8 +115,11 @@ class Node:
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
-        for partition in self._streams.values():
-            partition.waiting = [one for one in partition.waiting if one.to != to]
+        self._reads.forget(to)
+
+    def _is_led(self, partition: Partition) -> bool:
+        """Whether a partition is still the one that is led under its name."""
+        return self._streams.get(partition.log.stream) is partition
 
     def _send(self, to: int | None, reply: Reply) -> None:
         if to is not None:
@@ -125,7 +127,7 @@ class Node:
 
     # --- topics
 
-    def _change(self, now: int, to: int, request: CreateTopic | AlterTopic | DeleteTopic) -> None:
+    def _change(self, now: int, to: int, request: CreateTopic | AlterTopic | DeleteTopic | InitProducer) -> None:
         assert self._metadata is not None
         self._metadata.ask(now, to, request)
         self._proceed(now)
@@ -133,8 +135,8 @@ class Node:
     def _proceed(self, now: int) -> None:
         """Let the metadata go as far as it can without the disk."""
         assert self._metadata is not None
-        for to, refusal in self._metadata.plan_next(now):
-            self._send(to, refusal)
+        for to, answer in self._metadata.plan_next(now):
+            self._send(to, answer)
 
     def _list_topics(self, now: int, to: int, request: ListTopics) -> None:
         self._send(to, [self._topics[name].describe() for name in sorted(self._topics)])
@@ -167,63 +169,36 @@ class Node:
         leader = self._leader(to, request.topic)
         if leader is None:
             return
-        publishing = Publishing(to, [None] * len(request.records), len(request.records))
+        count, awaits = len(request.records), request.acks is not Acks.NONE
+        publishing = Publishing(to, [None] * count, count, awaits)
         if not request.records:
             self._send(to, PublishReply([]))
         self._published[request.topic] = leader
         wall_ms = self.clock.wall_ms(now)
-        for at, record in enumerate(request.records):
-            partition = leader.choose(record)
-            if isinstance(partition, Refusal):
-                if publishing.answer(at, partition):
-                    self._finish(publishing)
-            else:
-                partition.gather(now, wall_ms, record, publishing, at)
+        for number, places in leader.spread(request.records).items():
+            partition = leader.partition(number)
+            if not isinstance(partition, Refusal):
+                partition.gather(now, wall_ms, publishing, request.records, places)
                 self._touch(partition)
+            elif [publishing.answer(at, partition) for at in places][-1]:
+                self._finish(publishing)
 
     def _publish_batch(self, now: int, to: int, request: PublishBatch) -> None:
         partition = self._partition(to, request.topic, request.partition)
         if partition is not None:
-            partition.publish_batch(now, request.batch, Publishing(to, [None], 1))
+            publishing = Publishing(to, [None], 1, request.acks is not Acks.NONE)
+            partition.publish_batch(now, request.batch, publishing)
             self._touch(partition)
 
     def _fetch(self, now: int, to: int, request: Fetch) -> None:
         partition = self._partition(to, request.topic, request.partition)
-        if partition is None:
-            return
-        request.max_bytes = min(max(request.max_bytes, 1), _FETCH_BYTES_MAX)
-        self._try_fetch(now, WaitingFetch(to, request, now + min(max(request.wait_ns, 0), _WAIT_NS_MAX)), partition)
-
-    def _try_fetch(self, now: int, waiting: WaitingFetch, partition: Partition) -> None:
-        read = partition.read(waiting.fetch)
-        if isinstance(read, Refusal):
-            self._send(waiting.to, read)
-        elif read is not None:
-            self._begin_read(waiting.to, partition, waiting.fetch, read, waiting.deadline)
-        elif waiting.deadline > now:
-            partition.waiting.append(waiting)
-        else:
-            self._send(waiting.to, _nothing(partition, waiting.fetch.offset))
+        if partition is not None:
+            self._reads.fetch(now, to, partition, request)
 
     def _find_offset(self, now: int, to: int, request: FindOffset) -> None:
         partition = self._partition(to, request.topic, request.partition)
         if partition is not None:
-            self._try_find(now, to, request, partition)
-
-    def _try_find(self, now: int, to: int, request: FindOffset, partition: Partition) -> None:
-        find = partition.log.find_time(request.timestamp)
-        if find is None:
-            self._send(to, FoundOffset(partition.high_watermark, -1))
-        else:
-            self._begin_read(to, partition, request, find, now)
-
-    def _begin_read(
-        self, to: int, partition: Partition, request: Fetch | FindOffset, read: Read | FindTime, deadline: int
-    ) -> None:
-        self._next_token += 1
-        pending = _PendingRead(to, partition, request, read, partition.log.incarnation, deadline)
-        self._reads[self._next_token] = pending
-        self._ready.reads.append(Fetching(self._next_token, read))
+            self._reads.find(to, partition, request)
 
     def _partition(self, to: int, topic: str, number: int) -> Partition | None:
         leader = self._leader(to, topic)
@@ -253,6 +228,7 @@ class Node:
         if leader is not None and leader.lacks(int(number)):
             partition = leader.opened(int(number), Log(stream, log_config(leader.topic.config), self.clock, state))
             self._streams[stream] = partition
+            self._upkeep.watch(now, partition)
             self._answer_opened(leader)
 
     def _metadata_opened(self, now: int, state: LogState, records: Iterable[bytes]) -> None:
@@ -274,9 +250,9 @@ class Node:
         for name, topic in state.topics.items():
             known = self._topics.get(name)
             if known is None:
-                self._lead(TopicLeader(topic))
+                self._lead(TopicLeader(topic, self._recent))
             elif known.topic != topic:
-                known.alter(topic)
+                self._alter(known, topic)
         for name in state.removing:
             if name not in self._removals:
                 self._remove(name, None, streams.get(name, []))
@@ -329,65 +305,50 @@ class Node:
 
     def read_done(self, now: int, token: int, result: ReadResult | TimeResult | None) -> None:
         """The answer to a `Fetching`."""
-        pending = self._reads.pop(token)
-        if self._is_outdated(pending):
-            self._read_again(now, pending)
-            return
-        partition, request, log = pending.partition, pending.request, pending.partition.log
-        if isinstance(request, FindOffset):
-            self._send(pending.to, _found(result, partition))
-            return
-        assert isinstance(result, ReadResult)
-        assert isinstance(pending.read, Read)
-        log.read_done(pending.read, result.next_offset, result.next_position)
-        if not result.batches and result.next_offset > request.offset:
-            # Compaction left nothing here; go on behind the gap.
-            request.offset = result.next_offset
-            self._try_fetch(now, WaitingFetch(pending.to, request, pending.deadline), partition)
-            return
-        fetched = Fetched(result.batches, result.next_offset, partition.high_watermark, log.start_offset)
-        self._send(pending.to, fetched)
+        self._reads.done(now, token, result)
 
     def read_failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""
-        pending = self._reads.pop(token)
-        if self._is_outdated(pending):
-            self._read_again(now, pending)
-        elif damaged:
-            self._send(pending.to, Refusal(Code.DAMAGED, why))
-        else:
-            self._send(pending.to, Refusal(Code.UNAVAILABLE, why, retry_after_ms=1000))
+        self._reads.failed(now, token, why, damaged=damaged)
 
-    def _is_outdated(self, pending: _PendingRead) -> bool:
-        """Whether the log was recovered or left since: its files may hold other batches where the read looked."""
-        log = pending.partition.log
-        return log.incarnation != pending.incarnation or self._streams.get(log.stream) is not pending.partition
+    def compacted(self, now: int, stream: str, end_offset: int, outputs: list[CompactionOutput]) -> bool:
+        """A `Compact` was carried out; False when its files are of no use any more and should go."""
+        is_taken = self._upkeep.compacted(now, end_offset, outputs)
+        if is_taken:
+            self._touch(self._streams[stream])
+        return is_taken
 
-    def _read_again(self, now: int, pending: _PendingRead) -> None:
-        partition, request = pending.partition, pending.request
-        if self._streams.get(partition.log.stream) is not partition:
-            self._send(pending.to, _deleted(partition.topic))
-        elif isinstance(request, FindOffset):
-            self._try_find(now, pending.to, request, partition)
-        else:
-            self._try_fetch(now, WaitingFetch(pending.to, request, pending.deadline), partition)
+    def compaction_failed(self, now: int) -> None:
+        """A `Compact` was not carried out, and nothing has changed."""
+        self._upkeep.compaction_failed(now)
 
     # --- time and output
 
     def deadline(self) -> int | None:
         """When `wake` wants to be called; None while nothing depends on time."""
-        times = [one.deadline for partition in self._streams.values() for one in partition.waiting]
-        times.extend(due for partition in self._streams.values() if (due := partition.log.deadline()) is not None)
-        return min(times, default=None)
+        reads, upkeep = self._reads.deadline(), self._upkeep.deadline()
+        if reads is None or upkeep is None:
+            return upkeep if reads is None else reads
+        return min(reads, upkeep)
 
     def wake(self, now: int) -> None:
         """Do what time alone brings about."""
-        for partition in self._streams.values():
-            due = partition.log.deadline()
-            if due is not None and due <= now:
-                partition.log.wake(now)
-                self._touch(partition)
+        self._reads.wake(now)
+        for partition in self._upkeep.wake(now):
+            self._touch(partition)
             self._settle(now, partition)
+
+    def clock_moved(self, now: int, wall_ms: int) -> None:
+        """A new reading of the wall clock."""
+        self.clock.moved(now, wall_ms)
+        origin_ms = self.clock.wall_ms(0)
+        if abs(origin_ms - self._armed_at_ms) >= _CLOCK_STEP_MS:
+            self._armed_at_ms = origin_ms
+            self._upkeep.watch_all(now, self._streams.values())
+
+    def forget_recent(self, now: int) -> None:
+        """Let go of the batches in memory that are on the disk as well."""
+        self._recent.clear()
 
     def close(self, now: int) -> None:
         """Leave every log so that the next start has nothing to read back."""
@@ -407,6 +368,9 @@ class Node:
         for partition in self._touched.values():
             self._ready.writes.extend(partition.take(now))
             self._settle(now, partition)
+            self._upkeep.watch(now, partition)
+        self._ready.reads = self._reads.take()
+        self._ready.compactions, self._upkeep.wanted = self._upkeep.wanted, []
         ready, self._ready = self._ready, Ready()
         return ready
 
@@ -419,9 +383,7 @@ class Node:
             done, partition.done = partition.done, []
             for publishing in done:
                 self._finish(publishing)
-        if partition.waiting:
-            for waiting in list(partition.due(now)):
-                self._try_fetch(now, waiting, partition)
+        self._reads.news(now, partition)
 
     def _finish(self, publishing: Publishing) -> None:
         results = [result for result in publishing.results if result is not None]
@@ -434,16 +396,22 @@ class Node:
         for number in range(leader.topic.partitions):
             self._ready.opens.append(Open(leader.topic.stream(number), config))
 
+    def _alter(self, leader: TopicLeader, topic: Topic) -> None:
+        leader.alter(topic)
+        for partition in leader.partitions():
+            # What was gathered, asked for or due under the old settings is looked at again under these.
+            self._touch(partition)
+
     def _apply_agreed(self, now: int) -> None:
         assert self._metadata is not None
-        agreed = self._metadata.agreed()
+        agreed = self._metadata.agreed(now)
         if agreed is None:
             return
         if isinstance(agreed.request, CreateTopic):
-            self._lead(TopicLeader(self._metadata.state.topics[agreed.request.name], agreed.to))
+            self._lead(TopicLeader(self._metadata.state.topics[agreed.request.name], self._recent, agreed.to))
         elif isinstance(agreed.request, AlterTopic):
             leader = self._topics[agreed.request.name]
-            leader.alter(self._metadata.state.topics[agreed.request.name])
+            self._alter(leader, self._metadata.state.topics[agreed.request.name])
             self._send(agreed.to, leader.describe())
         elif isinstance(agreed.request, DeleteTopic):
             self._remove(agreed.request.name, agreed.to, self._give_up(agreed.request.name))
@@ -460,14 +428,13 @@ class Node:
         """Stop leading a topic that is gone; whoever waits for it is told. Answers its streams."""
         leader = self._topics.pop(name)
         self._published.pop(name, None)
-        refusal = _deleted(name)
+        refusal = deleted(name)
         self._send(leader.asked_by, refusal)
         for partition in leader.partitions():
             self._streams.pop(partition.log.stream, None)
             self._touched.pop(partition.log.stream, None)
-            for waiting in partition.waiting:
-                self._send(waiting.to, refusal)
-            partition.waiting = []
+            self._upkeep.forget(partition)
+            self._reads.abandon(partition, refusal)
             for publishing in partition.abandon(refusal):
                 self._finish(publishing)
         return leader.streams()
@@ -481,19 +448,7 @@ class Node:
         """Assert every component's invariants."""
         for partition in self._streams.values():
             partition.check()
+        self._reads.check()
+        self._upkeep.check()
         if self._metadata is not None:
             self._metadata.check()
-
-
-def _deleted(topic: str) -> Refusal:
-    return Refusal(Code.TOPIC_NOT_FOUND, f"topic {topic} was deleted", "topic")
-
-
-def _nothing(partition: Partition, offset: int) -> Fetched:
-    return Fetched(b"", offset, partition.high_watermark, partition.log.start_offset)
-
-
-def _found(result: ReadResult | TimeResult | None, partition: Partition) -> FoundOffset:
-    if isinstance(result, TimeResult) and result.offset < partition.high_watermark:
-        return FoundOffset(result.offset, result.timestamp)
-    return FoundOffset(partition.high_watermark, -1)

@@ -1,12 +1,13 @@
 """What a node wants done, in lanes: the only thing that comes out of it.
 
-A driver performs `writes` in order, answers `opens`, `removes` and `reads`, and delivers `sends`. A reply that promises
-something about the disk is in `sends` only after the node was told that the promise holds (`Node.written`,
-`Node.synced`), so the driver need not know which replies those are.
+A driver performs `writes` in order, answers `opens`, `removes`, `compactions` and `reads`, and delivers `sends`. A
+reply that promises something about the disk is in `sends` only after the node was told that the promise holds
+(`Node.written`, `Node.synced`), so the driver need not know which replies those are.
 """
 
 from attrs import define, field
 
+from goqueue.core.log.compaction import CompactionPlan
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Effect, FindTime, Read
 from goqueue.core.verbs import Reply
@@ -45,6 +46,14 @@ class Fetching:
 
 
 @define
+class Compact:
+    """Compact what the plan names; the answer is `Node.compacted` or `Node.compaction_failed`. One at a time."""
+
+    plan: CompactionPlan
+    config: LogConfig
+
+
+@define
 class Ready:
     """The lanes of one turn."""
 
@@ -53,6 +62,7 @@ class Ready:
     reads: list[Fetching] = field(factory=list)
     opens: list[Open] = field(factory=list)
     removes: list[Remove] = field(factory=list)
+    compactions: list[Compact] = field(factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.writes or self.sends or self.reads or self.opens or self.removes)
+        return bool(self.writes or self.sends or self.reads or self.opens or self.removes or self.compactions)

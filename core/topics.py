@@ -1,18 +1,22 @@
 """A topic as the node leads it: its partitions once they are open, and which of them a message goes to."""
 
+from collections.abc import Sequence
+
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.topic_settings import full_config, log_config, setting
 from goqueue.core.log.log import Log
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.partitioners import Partitioner
+from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.verbs import Code, NewRecord, PartitionReply, Refusal, TopicReply
 
 
 class TopicLeader:
     """The partitions of one topic, and why those that are not open are not."""
 
-    def __init__(self, topic: Topic, asked_by: int | None = None) -> None:
+    def __init__(self, topic: Topic, recent: RecentBatches, asked_by: int | None = None) -> None:
         self.topic = topic
+        self._recent = recent
         self.asked_by = asked_by
         self._open: dict[int, Partition] = {}
         # Why a partition is not open; None while that is being found out.
@@ -25,7 +29,7 @@ class TopicLeader:
     def opened(self, number: int, log: Log) -> Partition:
         """A partition's log was recovered."""
         self._closed.pop(number, None)
-        self._open[number] = Partition(self.topic.name, number, log)
+        self._open[number] = Partition(self.topic.name, number, log, self._recent)
         return self._open[number]
 
     def open_failed(self, number: int, why: str) -> None:
@@ -64,11 +68,20 @@ class TopicLeader:
         message = f"topic {self.topic.name} has partitions 0 to {self.topic.partitions - 1}, not {number}"
         return Refusal(Code.PARTITION_NOT_FOUND, message, "partition")
 
-    def choose(self, record: NewRecord) -> Partition | Refusal:
-        """The partition that a message goes to."""
-        if record.partition is not None:
-            return self.partition(record.partition)
-        return self.partition(self._partitioner.choose(record.key))
+    def spread(self, records: Sequence[NewRecord]) -> dict[int, list[int]]:
+        """Which partitions messages go to, and the places of those that go to each."""
+        places: dict[int, list[int]] = {}
+        choose = self._partitioner.choose
+        for at, record in enumerate(records):
+            number = record.partition
+            if number is None:
+                number = choose(record.key)
+            known = places.get(number)
+            if known is None:
+                places[number] = [at]
+            else:
+                known.append(at)
+        return places
 
     def alter(self, topic: Topic) -> None:
         """Take over changed settings."""
@@ -81,10 +94,11 @@ class TopicLeader:
     def describe(self) -> TopicReply:
         """The topic for whoever asks."""
         topic = self.topic
-        offsets = [(part.log.start_offset, part.high_watermark) for part in self.partitions()]
+        offsets = {part.number: (part.log.start_offset, part.high_watermark) for part in self.partitions()}
         size_bytes = sum(part.log.size_bytes for part in self.partitions())
+        segments = sum(len(part.log.segments) for part in self.partitions())
         return TopicReply(
-            topic.name, topic.partitions, full_config(topic.config), topic.created_ms, offsets, size_bytes
+            topic.name, topic.partitions, full_config(topic.config), topic.created_ms, offsets, size_bytes, segments
         )
 
     def describe_partitions(self, node_id: str) -> list[PartitionReply]:

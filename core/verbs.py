@@ -12,6 +12,9 @@ from attrs import define, field
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable
 
+# The offset of a message that nothing was promised for.
+NO_OFFSET = -1
+
 
 class Acks(StrEnum):
     """What a publish waits for: nothing, the leader as durable as the topic says, or all in-sync replicas as well."""
@@ -33,6 +36,12 @@ class Code(StrEnum):
     TOO_LARGE = "too_large"
     OUT_OF_ORDER = "out_of_order_sequence"
     FENCED = "producer_fenced"
+    GROUP_NOT_FOUND = "group_not_found"
+    GROUP_NOT_EMPTY = "group_not_empty"
+    WRONG_MODE = "wrong_mode"
+    UNKNOWN_MEMBER = "unknown_member"
+    FENCED_INSTANCE = "fenced_instance"
+    FENCED_GENERATION = "fenced_generation"
     UNAVAILABLE = "unavailable"
     DAMAGED = "damaged"
     SHUTTING_DOWN = "shutting_down"
@@ -139,14 +148,15 @@ class NodeReply:
 
 @define
 class TopicReply:
-    """A topic as it is known."""
+    """A topic as it is known; `offsets` holds start and end of every partition that is open."""
 
     name: str
     partitions: int
     config: dict[str, object]
     created_ms: int
-    offsets: list[tuple[int, int]]
+    offsets: dict[int, tuple[int, int]]
     size_bytes: int
+    segments: int = 0
 
 
 # --- publishing
@@ -185,7 +195,7 @@ class PublishBatch:
 
 @define
 class Published:
-    """Where a message or a batch went: the offset of its first record."""
+    """Where a message or a batch went: the offset of its first record, NO_OFFSET under `Acks.NONE`."""
 
     partition: int
     offset: int
@@ -197,6 +207,19 @@ class PublishReply:
     """One answer a message, in the order asked."""
 
     results: list[Published | Refusal]
+
+
+@define
+class InitProducer:
+    """An id for a producer that numbers its records, so that none is stored twice."""
+
+
+@define
+class ProducerReply:
+    """An id that no other producer has or will have, and the epoch under which its sequences begin at 0."""
+
+    producer_id: int
+    epoch: int
 
 
 # --- reading
@@ -250,6 +273,7 @@ Request = (
     | DescribeNode
     | Publish
     | PublishBatch
+    | InitProducer
     | Fetch
     | FindOffset
 )
@@ -260,6 +284,7 @@ Reply = (
     | NodeReply
     | PublishReply
     | Published
+    | ProducerReply
     | Fetched
     | FoundOffset
     | Refusal

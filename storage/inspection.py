@@ -101,7 +101,7 @@ def _verify_segment(disk: Disk, folder: str, segment: Segment, epochs: EpochCach
     blank = Segment(segment.base, segment.generation, 0, segment.base, NO_TIMESTAMP, segment.created_ms)
     tail = SegmentTail(blank, _NO_INDEX)
     with closing(disk.open(path, read_only=True)) as file:
-        flaw = scan_segment(file, tail, epochs, (0, min(segment.size, file.size())), _drop_pages)
+        flaw = scan_segment(file, tail, epochs, (0, min(segment.size, file.size())), _drop_pages).flaw
     if flaw is None and blank.size < segment.size:
         flaw = Flaw(blank.size, "truncated", f"expected {segment.size} bytes, found the end of the file")
     if flaw is None and segment.next_offset > segment.base and blank.next_offset > segment.next_offset:

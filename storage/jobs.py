@@ -6,6 +6,7 @@ stops where it is: each step leaves the disk in a state that recovery understand
 """
 
 import errno
+import time
 
 from attrs import define, field
 
@@ -44,6 +45,7 @@ class StreamJob:
     removed: list[SegmentFiles] = field(factory=list)
     failed: DiskFailed | None = None
     syncs: int = 0
+    sync_spans_ns: list[int] = field(factory=list)
     step: str = "sync"
 
     def run(self) -> None:
@@ -72,7 +74,9 @@ class StreamJob:
     def _sync(self) -> None:
         self.step = "sync"
         for files, begun in self.written:
+            since = time.perf_counter_ns()
             files.log.finish_sync(begun)
+            self.sync_spans_ns.append(time.perf_counter_ns() - since)
             self.syncs += 1
         if self.folder_changed and (self.token is not None or self.commit is not None):
             self.disk.sync_folder(self.folder)

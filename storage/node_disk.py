@@ -7,9 +7,10 @@ and both drive the same code.
 A stream whose disk failed is recovered after a pause that grows, for as long as it takes; so is one that cannot be
 opened, and so is a folder that cannot be removed.
 
-Invariants: at most one piece of work touches the files of a stream, reads apart, which hold theirs open; a removal
-begins when none is left that does, and no answer for a stream comes after that. A read has its files open before
-anything that could remove them runs.
+Invariants: at most one piece of work touches the files of a stream, save reads, which hold theirs open, and the one
+compaction, which reads sealed segments and writes files that nobody else knows of; recovery, which would take those for
+leftovers, waits for it. A removal begins when no work is left that touches the stream, and no answer for a stream comes
+after that. A read has its files open before anything that could remove them runs.
 """
 
 from collections.abc import Callable
@@ -17,13 +18,15 @@ from collections.abc import Callable
 from attrs import define, field
 
 from goqueue.core.errors import GoQueueError
+from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Read, ReadResult, TimeResult
 from goqueue.core.metadata import METADATA_STREAM
 from goqueue.core.node import Node
-from goqueue.core.ready import Fetching, Ready
+from goqueue.core.ready import Compact, Fetching, Ready
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import iterate
+from goqueue.storage.compacting import Compacted, compact, discard
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DamageError
 from goqueue.storage.jobs import StreamJob
@@ -95,7 +98,46 @@ class Reading:
             self.error = error
 
 
-Work = StreamJob | Opening | Removal | Reading
+@define
+class Compaction:
+    """Sealed segments to be written anew with fewer records, beside whatever else the stream does."""
+
+    disk: Disk
+    wanted: Compact
+    result: Compacted | None = None
+    error: GoQueueError | OSError | None = None
+
+    @property
+    def stream(self) -> str:
+        """Whose segments they are."""
+        return self.wanted.plan.stream
+
+    def run(self) -> None:
+        """Wait for the disk; an error ends up in `error`."""
+        try:
+            self.result = compact(self.disk, self.wanted.plan, self.wanted.config)
+        except (GoQueueError, OSError) as error:
+            self.error = error
+
+
+@define
+class Leftovers:
+    """The files of a compaction that did not come to be."""
+
+    disk: Disk
+    stream: str
+    outputs: list[CompactionOutput]
+    error: OSError | None = None
+
+    def run(self) -> None:
+        """Wait for the disk; an error ends up in `error`, and the next recovery removes what stays."""
+        try:
+            discard(self.disk, self.stream, self.outputs)
+        except OSError as error:
+            self.error = error
+
+
+Work = StreamJob | Opening | Removal | Reading | Compaction | Leftovers
 
 
 @define
@@ -136,8 +178,13 @@ class NodeDisk:
         self._configs: dict[str, LogConfig] = {}
         self._opens: dict[str, _Wanted] = {}
         self._removals: dict[str, _Wanted] = {}
-        self._readings: list[Work] = []
+        self._compacting = ""
+        self._begun: list[Work] = []
         self._reading_count = 0
+
+    def drive(self, node: Node) -> None:
+        """From here on this is told what the disk says: the same node, with or without one who takes notes."""
+        self._node = node
 
     # --- what the node wants
 
@@ -149,6 +196,9 @@ class NodeDisk:
             self._node.written(now)
         for fetching in ready.reads:
             self._read(now, fetching)
+        for compact_wanted in ready.compactions:
+            self._compacting = compact_wanted.plan.stream
+            self._begun.append(Compaction(self._store.disk, compact_wanted))
         for wanted in ready.opens:
             self._configs[wanted.stream] = wanted.config
             self._opens[wanted.stream] = _Wanted(now, self._pause_first_ns)
@@ -159,7 +209,7 @@ class NodeDisk:
 
     def take(self, now: int) -> list[Work]:
         """The work that can begin; `run` each anywhere and give it back to `finish`."""
-        work, self._readings = self._readings, []
+        work, self._begun = self._begun, []
         if self._removals:
             work.extend(self._begin_removals(now))
         work.extend(self._store.take_jobs())
@@ -170,7 +220,7 @@ class NodeDisk:
     def _begin_opens(self, now: int) -> list[Work]:
         begun: list[Work] = []
         for stream, wanted in self._opens.items():
-            if wanted.due <= now and not wanted.under_way and not self._store.is_busy(stream):
+            if wanted.due <= now and not wanted.under_way and not self._is_busy(stream):
                 wanted.under_way = True
                 # A sync that failed in an earlier attempt makes what reads show as doubtful as one in a job does.
                 distrust = self._store.has_failed(stream) or wanted.is_tried
@@ -190,7 +240,10 @@ class NodeDisk:
 
     def _is_held(self, removal: _Wanted) -> bool:
         """Whether work is under way for any stream that is to be removed."""
-        return any(self._store.is_busy(stream) or stream in self._opens for stream in removal.streams)
+        return any(self._is_busy(stream) or stream in self._opens for stream in removal.streams)
+
+    def _is_busy(self, stream: str) -> bool:
+        return stream == self._compacting or self._store.is_busy(stream)
 
     def _leave(self, stream: str) -> None:
         """The node has no use for a stream any more."""
@@ -222,7 +275,7 @@ class NodeDisk:
             self._read_failed(now, fetching.token, error)
         else:
             self._reading_count += 1
-            self._readings.append(reading)
+            self._begun.append(reading)
 
     def _read_failed(self, now: int, token: int, error: GoQueueError | OSError) -> None:
         self._report(str(error))
@@ -241,11 +294,17 @@ class NodeDisk:
             self._finish_opening(now, work)
         elif isinstance(work, Removal):
             self._finish_removal(now, work)
+        elif isinstance(work, Compaction):
+            self._finish_compaction(now, work)
+        elif isinstance(work, Leftovers):
+            self._compacting = ""
         else:
             self._reading_count -= 1
             if work.error is not None:
                 self._read_failed(now, work.token, work.error)
             else:
+                if isinstance(work.result, ReadResult):
+                    self._store.meters.bytes_read += len(work.result.batches)
                 self._node.read_done(now, work.token, work.result)
 
     def _finish_opening(self, now: int, opening: Opening) -> None:
@@ -275,6 +334,15 @@ class NodeDisk:
             del self._removals[removal.folder]
             self._node.removed(now, removal.folder)
 
+    def _finish_compaction(self, now: int, work: Compaction) -> None:
+        self._compacting = ""
+        if work.result is None:
+            self._report(f"{work.stream}: not compacted: {work.error}")
+            self._node.compaction_failed(now)
+        elif not self._node.compacted(now, work.stream, work.result.end_offset, work.result.outputs):
+            self._compacting = work.stream
+            self._begun.append(Leftovers(self._store.disk, work.stream, work.result.outputs))
+
     def _tell_failures(self, now: int) -> None:
         for failure in self._store.failures():
             self._report(f"{failure.stream}: {failure.operation} failed: {failure.why}")
@@ -285,9 +353,7 @@ class NodeDisk:
     def deadline(self) -> int | None:
         """When `take` will have something that it has not yet; None when no time brings that about."""
         times = [
-            wanted.due
-            for stream, wanted in self._opens.items()
-            if not wanted.under_way and not self._store.is_busy(stream)
+            wanted.due for stream, wanted in self._opens.items() if not wanted.under_way and not self._is_busy(stream)
         ]
         times += [one.due for one in self._removals.values() if not one.under_way and not self._is_held(one)]
         return min(times, default=None)
@@ -295,7 +361,8 @@ class NodeDisk:
     def pending(self) -> bool:
         """Whether any write is not yet on the disk as its topic wants it, or work is under way."""
         wanted = [*self._opens.values(), *self._removals.values()]
-        return self._store.pending() or self._reading_count > 0 or any(one.under_way for one in wanted)
+        is_under_way = any(one.under_way for one in wanted)
+        return self._store.pending() or self._reading_count > 0 or bool(self._compacting) or is_under_way
 
 
 def _values(disk: Disk, stream: str, recovery: Recovery) -> list[bytes]:

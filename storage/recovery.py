@@ -14,6 +14,9 @@ Segments rolled after the checkpoint was written are found by name and follow wi
 tail. Without a checkpoint every segment is read. Everything kept is forced to the disk before recovery answers, since
 reading a page back proves only that the cache has it. After a sync that failed the cache is emptied first: it may
 show pages that never reached the disk and that no later sync will bring there.
+
+What is known of producers is taken from the checkpoint and brought up to date from the headers of later batches
+(`recalling.py`), once it is settled which of them stay. A log without producers is not looked at a second time.
 """
 
 from contextlib import suppress
@@ -25,6 +28,7 @@ from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import IndexPage, Read
 from goqueue.core.log.epochs import EpochCache
 from goqueue.core.log.log import LogState
+from goqueue.core.log.producers import Producers
 from goqueue.core.log.scan import Flaw
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment, parse_segment_name, segment_name
 from goqueue.core.log.tail import SegmentTail
@@ -42,6 +46,7 @@ from goqueue.storage.layout import (
     segment_of,
 )
 from goqueue.storage.reading import locate
+from goqueue.storage.recalling import recall
 from goqueue.storage.scanning import has_full_pages, has_sound_index, resume_tail, scan_segment
 from goqueue.storage.segment_files import SegmentFiles
 from goqueue.storage.synced_mark import NO_MARK, SyncedMark, read_mark
@@ -58,6 +63,7 @@ class _Scanned:
     path: str
     pages: list[IndexPage]
     is_last: bool
+    has_producers: bool = False
 
 
 @define
@@ -102,6 +108,8 @@ class _Attempt:
         self._wall_ms = wall_ms
         self._distrust = distrust
         self._is_cut = False
+        # What the checkpoint knows of producers; None where it knows nothing, or there is none.
+        self._producers: Producers | None = None
         self._untidy: list[Segment] = []
         self._notes: list[str] = []
         self._scanned_bytes = 0
@@ -139,12 +147,14 @@ class _Attempt:
             return None
         path = f"{self._folder}/{CHECKPOINT_FILE}"
         try:
-            return decode_checkpoint(read_file(self._disk, path))
+            checkpoint = decode_checkpoint(read_file(self._disk, path))
+            self._producers = Producers.decode(checkpoint.producers) if checkpoint.producers is not None else None
         except CheckpointError as error:
             if error.newer:
                 raise DamageError(path, 0, f"{error}; start the release that wrote it") from error
             self._notes.append(f"{path}: damaged ({error}); every segment is read instead")
             return None
+        return checkpoint
 
     def _sort_out(
         self, certain: Checkpoint, on_disk: list[tuple[int, int]], *, trusted: bool
@@ -189,7 +199,7 @@ class _Attempt:
             Segment(segment.base, segment.generation, 0, segment.base, NO_TIMESTAMP, segment.created_ms),
             self._config.index_interval_bytes,
         )
-        flaw = scan_segment(files.log, tail, EpochCache(), (0, segment.size), files.write_pages)
+        flaw = scan_segment(files.log, tail, EpochCache(), (0, segment.size), files.write_pages).flaw
         if flaw is not None:
             raise DamageError(f"{self._folder}/{files.name}{LOG_ENDING}", flaw.position, flaw.message)
         store_index(files, tail)
@@ -219,7 +229,22 @@ class _Attempt:
         start_offset = min(certain.start_offset, tail.segment.next_offset)
         if not trusted:
             start_offset = sealed[0].base if sealed else tail.segment.base
-        return LogState(sealed, tail, certain.incarnation, start_offset, certain.cleaned_offset, epochs)
+        producers = self._recall_producers(known, kept)
+        return LogState(sealed, tail, certain.incarnation, start_offset, certain.cleaned_offset, epochs, producers)
+
+    def _recall_producers(self, known: list[Segment], kept: list["_Scanned"]) -> Producers:
+        """What the checkpoint knows of producers and every batch after it; without that, every batch there is."""
+        producers, begins_after = self._producers, True
+        if producers is None:
+            producers, begins_after = Producers(), False
+            for segment in known:
+                recall(producers, SegmentFiles(self._disk, self._folder, segment.name), 0, segment.size, self._wall_ms)
+        for one in kept:
+            if one.has_producers:
+                assert one.files is not None
+                begin = one.certain.size if begins_after else 0
+                recall(producers, one.files, begin, one.tail.segment.size, self._wall_ms)
+        return producers
 
     def _begin(self, base: int) -> SegmentTail:
         segment = Segment(base, 0, 0, base, NO_TIMESTAMP, self._wall_ms)
@@ -267,9 +292,10 @@ class _Attempt:
         tail, begin = resume_tail(files, certain, self._config.index_interval_bytes)
         epochs.cut_from(tail.segment.next_offset)
         # Pages wait for the verdict. Those of a segment that was sealed should be in its files already.
-        flaw = scan_segment(files.log, tail, epochs, (begin, file_bytes), pages.extend if is_last else _drop_pages)
+        scan = scan_segment(files.log, tail, epochs, (begin, file_bytes), pages.extend if is_last else _drop_pages)
         self._scanned_bytes += tail.segment.size - begin
-        return _Scanned(certain, files, tail, flaw, path, pages, is_last)
+        unseen = begin > 0 and self._producers is None
+        return _Scanned(certain, files, tail, scan.flaw, path, pages, is_last, scan.saw_producers or unseen)
 
     def _verdict(self, scanned: list["_Scanned"], mark: SyncedMark, *, trusted: bool) -> list["_Scanned"]:
         """Those to be kept, up to the first torn one; DamageError where what is missing was acknowledged."""
@@ -376,8 +402,9 @@ def _segments_on_disk(names: list[str]) -> list[tuple[int, int]]:
 
 
 def _checkpoint_of(state: LogState) -> Checkpoint:
-    segments = [*state.sealed, state.tail.segment]
-    return Checkpoint(state.incarnation, state.start_offset, state.cleaned_offset, segments, state.epochs.entries())
+    segments, epochs = [*state.sealed, state.tail.segment], state.epochs.entries()
+    producers = state.producers.encode()
+    return Checkpoint(state.incarnation, state.start_offset, state.cleaned_offset, segments, epochs, producers)
 
 
 def store_index(files: SegmentFiles, tail: SegmentTail) -> None:

@@ -59,6 +59,7 @@ class _Repair:
             before.cleaned_offset,
             [*kept, active],
             self._epochs.entries(),
+            None,
         )
         replace_file(self._disk, self._folder, CHECKPOINT_FILE, encode_checkpoint(repaired))
         return self._notes

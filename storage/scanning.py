@@ -10,7 +10,7 @@ from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import IndexPage
 from goqueue.core.log.epochs import EpochCache
 from goqueue.core.log.index import IndexKind, Page
-from goqueue.core.log.scan import Flaw, Scan
+from goqueue.core.log.scan import Scan
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment
 from goqueue.core.log.tail import SegmentTail
 from goqueue.core.records.batch import HEADER_BYTES, LENGTH_COVERS_FROM, read_header
@@ -26,10 +26,11 @@ def scan_segment(
     epochs: EpochCache,
     span: tuple[int, int],
     store_pages: Callable[[list[IndexPage]], None],
-) -> Flaw | None:
+) -> Scan:
     """Verify the batches in the span [begin, end) of a log file and enter them into the tail.
 
-    The answer is the flaw at which that stopped. Index pages that fill up on the way go to `store_pages`.
+    The answer tells what was found, and the flaw at which that stopped. Index pages that fill up on the way go to
+    `store_pages`.
     """
     position, end = span
     scan = Scan(tail, epochs)
@@ -43,15 +44,15 @@ def scan_segment(
             tail.pages = []
         position += taken
         if scan.flaw is not None:
-            return scan.flaw
+            break
         if taken == 0:
             wanted = _batch_bytes(block)
             if position + wanted > end or len(block) < min(len(buffer), end - position):
                 scan.ended(block)
-                return scan.flaw
+                break
             if wanted > len(buffer):
                 buffer = bytearray(wanted)
-    return None
+    return scan
 
 
 def _batch_bytes(block: memoryview) -> int:

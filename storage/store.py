@@ -2,31 +2,42 @@
 
 A driver's turn is: `perform` what the logs want, `take_jobs` and run them in threads, `finish` those that are done
 and tell the logs. Reads are answered at once from the page cache or, when that raises ColdError, by `cold_read` in a
-thread. The store keeps no clock and starts no thread. One process at a time may have it open.
+thread. The store keeps no clock and starts no thread. One process at a time may have it open. Of thousands of streams
+only those used lately have files open.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 from goqueue.core.log.config import LogConfig
-from goqueue.core.log.effects import Effect, FindTime, Read, ReadResult, TimeResult
+from goqueue.core.log.effects import Append, Effect, FindTime, Read, ReadResult, TimeResult
 from goqueue.storage.buffers import BufferPool
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DiskFailed
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.layout import LOCK_FILE, check_format
+from goqueue.storage.meters import StoreMeters
 from goqueue.storage.reading import ColdFindTime, ColdRead, Span, fetch, find_in
 from goqueue.storage.recovery import Recovery, recover
 from goqueue.storage.stream import Stream
+
+# Streams that may have files open, each two or three as a rule: the rest open theirs when they are used again.
+_WARM_MAX = 512
+# How many of the longest unused are looked at when there is one too many; all of them may be in the middle of work.
+_COOLED_MAX = 16
 
 
 class Store:
     """The streams under one root, which no other process may open meanwhile."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: Disk, meters: StoreMeters | None = None) -> None:
         self.disk = disk
+        self.meters = meters or StoreMeters()
         self._streams: dict[str, Stream] = {}
         # Those that may have a job to give: walking over thousands of idle ones would cost a turn more than its work.
         self._busy: dict[str, Stream] = {}
+        # Those that may have files open, the longest unused first.
+        self._warm: dict[str, Stream] = {}
         self._failures: list[DiskFailed] = []
         self._buffers = BufferPool()
         disk.make_folder("")
@@ -68,16 +79,31 @@ class Store:
     def forget(self, stream: str) -> None:
         """Let go of a stream's files, which are to be removed."""
         self._streams.pop(stream, None)
+        self.meters.forget(stream)
         self._busy.pop(stream, None)
+        self._warm.pop(stream, None)
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """Do what logs want done, in order; `failures` tells what the disk refused."""
         for effect in effects:
-            stream = self._streams[effect.stream]
+            stream = self._used(effect.stream)
             self._busy[effect.stream] = stream
             if stream.failed is None:
                 stream.perform(effect)
                 self._note_failure(stream)
+                if type(effect) is Append:
+                    self.meters.appended(effect.stream, sum(map(len, effect.buffers)))
+
+    def _used(self, name: str) -> Stream:
+        """A stream that is about to use its files; one that has not for long lets go of its own instead."""
+        stream = self._streams[name]
+        self._warm.pop(name, None)
+        self._warm[name] = stream
+        if len(self._warm) > _WARM_MAX:
+            for oldest in list(islice(self._warm, _COOLED_MAX)):
+                if self._warm[oldest].release():
+                    del self._warm[oldest]
+        return stream
 
     def take_jobs(self) -> list[StreamJob]:
         """The work that waits for the disk, at most one job a stream; run each in a thread and `finish` it."""
@@ -92,6 +118,7 @@ class Store:
         stream = self._streams[job.folder]
         failed_before = stream.failed is not None
         stream.finish(job)
+        self.meters.synced(job.sync_spans_ns, failed=job.failed is not None and job.step == "sync")
         # What came while the job ran is the next one's work.
         self._busy[job.folder] = stream
         if not failed_before:
@@ -112,11 +139,13 @@ class Store:
 
     def read(self, read: Read) -> ReadResult:
         """Answer a read without waiting. Raises ColdError, DamageError, OSError."""
-        return fetch(self._streams[read.stream].segment(read.segment), read, self._buffers, cached=True)
+        result = fetch(self._used(read.stream).segment(read.segment), read, self._buffers, cached=True)
+        self.meters.bytes_read += len(result.batches)
+        return result
 
     def cold_read(self, read: Read) -> ColdRead:
         """The same as a job that waits for the disk, to be run in a thread."""
-        return ColdRead(self._streams[read.stream].segment(read.segment), read)
+        return ColdRead(self._used(read.stream).segment(read.segment), read)
 
     def find_time(self, find: FindTime) -> TimeResult | None:
         """Find a record by its time without waiting. Raises ColdError, DamageError, OSError."""
@@ -127,7 +156,7 @@ class Store:
         return ColdFindTime(self._time_spans(find), find)
 
     def _time_spans(self, find: FindTime) -> list[Span]:
-        stream, last = self._streams[find.stream], len(find.segments) - 1
+        stream, last = self._used(find.stream), len(find.segments) - 1
         return [
             Span(stream.segment(name), end_position, find.position if number == last else -1)
             for number, (name, end_position) in enumerate(find.segments)
@@ -137,4 +166,6 @@ class Store:
         """Let go of all files and of the lock; jobs must have been finished."""
         assert not any(stream.job_running for stream in self._streams.values())
         self._streams.clear()
+        self._busy.clear()
+        self._warm.clear()
         self._lock.release()

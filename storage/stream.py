@@ -149,6 +149,18 @@ class Stream:
         if self.failed is not None:
             self._forget_work()
 
+    def release(self) -> bool:
+        """Let go of all files, which open again when they are used; False while something is still to be done to them.
+
+        Readers that hold some keep those.
+        """
+        if self._written or self.pending():
+            return False
+        self._active = None
+        self._open.clear()
+        self._mark = MarkFile(self._disk, self.folder)
+        return True
+
     def reopen(self) -> None:
         """Begin anew after a recovery: no file is open, nothing is pending."""
         assert not self.job_running

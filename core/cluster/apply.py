@@ -10,12 +10,16 @@ from goqueue.core.cluster.records import (
     METADATA_CODEC,
     MetadataRecord,
     MetadataSnapshot,
+    ProducerIds,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
     TopicRemoved,
 )
 from goqueue.core.cluster.topic_settings import Value
+
+# Those below are kept for what the broker itself writes.
+FIRST_PRODUCER_ID = 1000
 
 
 @define
@@ -40,6 +44,7 @@ class ClusterState:
     topics: dict[str, Topic] = field(factory=dict)
     removing: dict[str, int] = field(factory=dict)
     next_topic_id: int = 1
+    next_producer_id: int = FIRST_PRODUCER_ID
 
     def apply(self, record: MetadataRecord) -> None:
         """Take one agreed record into the state."""
@@ -48,7 +53,8 @@ class ClusterState:
     def snapshot(self) -> MetadataSnapshot:
         """One record that stands for all so far."""
         topics = [METADATA_CODEC.encode(_created(self.topics[name])) for name in sorted(self.topics)]
-        return MetadataSnapshot(self.next_topic_id, topics, dict(sorted(self.removing.items())))
+        removing = dict(sorted(self.removing.items()))
+        return MetadataSnapshot(self.next_topic_id, topics, removing, self.next_producer_id)
 
     def check(self) -> None:
         """Assert that ids are unique and below the next, and that no name is both used and being removed."""
@@ -56,6 +62,7 @@ class ClusterState:
         assert not self.topics.keys() & self.removing.keys()
         assert len(set(ids)) == len(ids)
         assert all(0 < topic_id < self.next_topic_id for topic_id in ids)
+        assert self.next_producer_id >= FIRST_PRODUCER_ID
 
 
 def _created(topic: Topic) -> TopicCreated:
@@ -82,12 +89,17 @@ def _topic_removed(state: ClusterState, record: TopicRemoved) -> None:
     del state.removing[record.name]
 
 
+def _producer_ids(state: ClusterState, record: ProducerIds) -> None:
+    state.next_producer_id = max(state.next_producer_id, record.next)
+
+
 def _snapshot(state: ClusterState, record: MetadataSnapshot) -> None:
     state.topics.clear()
     for content in record.topics:
         state.apply(METADATA_CODEC.decode(content))
     state.next_topic_id = record.next_topic_id
     state.removing = dict(record.removing)
+    state.next_producer_id = max(FIRST_PRODUCER_ID, record.next_producer_id)
 
 
 _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
@@ -96,4 +108,5 @@ _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
     TopicDeleted: _topic_deleted,
     TopicRemoved: _topic_removed,
     MetadataSnapshot: _snapshot,
+    ProducerIds: _producer_ids,
 }

@@ -4,12 +4,20 @@ import json
 import re
 
 from goqueue.core.cluster.apply import ClusterState, Topic
-from goqueue.core.cluster.records import MetadataRecord, TopicAltered, TopicCreated, TopicDeleted, TopicRemoved
+from goqueue.core.cluster.records import (
+    MetadataRecord,
+    ProducerIds,
+    TopicAltered,
+    TopicCreated,
+    TopicDeleted,
+    TopicRemoved,
+)
 from goqueue.core.cluster.topic_settings import SETTINGS, settings_problems
 from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
 
 PARTITIONS_MAX = 10_000
 NAME_BYTES_MAX = 200
+PRODUCER_IDS_A_BLOCK = 1000
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 Plan = list[MetadataRecord] | Refusal
@@ -63,6 +71,12 @@ def plan_removed(state: ClusterState, name: str) -> Plan:
     """The records that free the name of a deleted topic, whose folder is gone."""
     topic_id = state.removing.get(name)
     return [TopicRemoved(name, topic_id)] if topic_id is not None else no_such_topic(name)
+
+
+def plan_producer_ids(state: ClusterState) -> Plan:
+    """The records that give a node the next block of producer ids."""
+    first = state.next_producer_id
+    return [ProducerIds(first, first + PRODUCER_IDS_A_BLOCK)]
 
 
 def name_problem(name: str) -> str:

@@ -39,6 +39,7 @@ class MetadataSnapshot:
     next_topic_id: int
     topics: list[bytes] = field(factory=list)
     removing: dict[str, int] = field(factory=dict)
+    next_producer_id: int = 0
 
 
 @define
@@ -49,6 +50,23 @@ class TopicRemoved:
     topic_id: int
 
 
-MetadataRecord = TopicCreated | TopicAltered | TopicDeleted | MetadataSnapshot | TopicRemoved
+@define
+class ProducerIds:
+    """The producer ids from `first` up to `next` are one node's to hand out, and nobody else's ever again."""
 
-METADATA_CODEC = Codec({1: TopicCreated, 2: TopicAltered, 3: TopicDeleted, 4: MetadataSnapshot, 5: TopicRemoved})
+    first: int
+    next: int
+
+
+MetadataRecord = TopicCreated | TopicAltered | TopicDeleted | MetadataSnapshot | TopicRemoved | ProducerIds
+
+_KINDS = {
+    1: TopicCreated,
+    2: TopicAltered,
+    3: TopicDeleted,
+    4: MetadataSnapshot,
+    5: TopicRemoved,
+    6: ProducerIds,
+}
+
+METADATA_CODEC = Codec(_KINDS, version=2)

@@ -70,7 +70,7 @@ def _one_of(*words: str) -> Callable[[object], Value]:
 
 
 SETTINGS: dict[str, Setting] = {
-    "partitioner": Setting("murmur3", _one_of("murmur3", "murmur2", "crc32", "round_robin")),
+    "partitioner": Setting("murmur3", _one_of("murmur3", "murmur2", "crc32", "round_robin", "sticky")),
     "retention_hours": Setting(168, _whole(1, 1_000_000, unlimited=True)),
     "retention_bytes": Setting(UNLIMITED, _whole(0, unlimited=True)),
     "segment_bytes": Setting(1 << 30, _whole(1 << 16, 1 << 31)),

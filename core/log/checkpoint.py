@@ -1,15 +1,16 @@
 """The checkpoint: the truth about a stream's segments, in one small file that is replaced atomically.
 
 It names the sealed segments with their sizes, how far the active one had certainly reached the disk, where readers may
-begin, what compaction has covered, and the leader epochs. Recovery trusts it, reads only what was appended after it,
-and removes segment files that it does not name and that lie below its end: leftovers of a deletion or a compaction
-that had been committed, or was never to be.
+begin, what compaction has covered, the leader epochs, and what is known of producers. Recovery trusts it, reads only
+what was appended after it, and removes segment files that it does not name and that lie below its end: leftovers of a
+deletion or a compaction that had been committed, or was never to be.
 
 The file is one line with a CRC-32C, then JSON, so that an operator can read it. The `incarnation` rises whenever
 offsets that were once given out are taken back; an answer from the disk that speaks of an older one is out of date.
 """
 
 import json
+from binascii import Error, a2b_base64, b2a_base64
 from itertools import pairwise
 
 from attrs import asdict, define, field, fields
@@ -19,7 +20,7 @@ from goqueue.core.errors import GoQueueError
 from goqueue.core.log.segment import Segment
 from goqueue.core.records.varint import INT64_MAX
 
-VERSION = 1
+VERSION = 2
 
 
 class CheckpointError(GoQueueError):
@@ -32,13 +33,18 @@ class CheckpointError(GoQueueError):
 
 @define
 class Checkpoint:
-    """What is certain about a stream; the last of `segments` is the active one, as far as it is certain."""
+    """What is certain about a stream; the last of `segments` is the active one, as far as it is certain.
+
+    `producers` is the table of `goqueue.core.log.producers` at the end of the last segment as bytes, None where nothing
+    but the batches themselves can tell.
+    """
 
     incarnation: int = 0
     start_offset: int = 0
     cleaned_offset: int = 0
     segments: list[Segment] = field(factory=list)
     epochs: list[tuple[int, int]] = field(factory=list)
+    producers: bytes | None = b""
 
     @property
     def next_offset(self) -> int:
@@ -47,8 +53,16 @@ class Checkpoint:
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """The file's content."""
-    body = json.dumps({"version": VERSION, **asdict(checkpoint)}, separators=(",", ":")).encode() + b"\n"
+    """The file's content; a log without producers is written as an older release reads it."""
+    table = checkpoint.producers
+    named = {"version": VERSION if table != b"" else 1, **asdict(checkpoint)}
+    del named["producers"]
+    body = json.dumps(named, separators=(",", ":")).encode()
+    if table != b"":
+        # The table may be far larger than all the rest; it is put in as it is, which the JSON writer could not do.
+        text = b'"%b"' % b2a_base64(table, newline=False) if table is not None else b"null"
+        body = b'%b,"producers":%b}' % (body[:-1], text)
+    body += b"\n"
     return b"goqueue-checkpoint %08x\n" % crc32c(body) + body
 
 
@@ -66,21 +80,31 @@ def decode_checkpoint(content: bytes) -> Checkpoint:
     version = found.pop("version", None) if isinstance(found, dict) else None
     if type(version) is not int:
         raise CheckpointError("expected an object with a version")
-    if version != VERSION:
-        said = f"it has version {version}, this release reads version {VERSION}"
+    if not 1 <= version <= VERSION:
+        said = f"it has version {version}, this release reads versions up to {VERSION}"
         raise CheckpointError(said, newer=version > VERSION)
-    return _from_json(found)
+    producers = _table(found.pop("producers", False)) if version > 1 else b""
+    return _from_json(found, producers)
 
 
 _NUMBERS = ("incarnation", "start_offset", "cleaned_offset")
 _SEGMENT_NUMBERS = tuple(attribute.name for attribute in fields(Segment))
 
 
-def _from_json(found: dict[str, object]) -> Checkpoint:
+def _table(found: object) -> bytes | None:
+    if found is not None and not isinstance(found, str):
+        raise CheckpointError("expected a table of producers, in base64 or null")
+    try:
+        return None if found is None else a2b_base64(found, strict_mode=True)
+    except (Error, ValueError) as error:
+        raise CheckpointError(f"expected a table of producers in base64: {error}") from None
+
+
+def _from_json(found: dict[str, object], producers: bytes | None) -> Checkpoint:
     segments = [Segment(*_named(one, _SEGMENT_NUMBERS)) for one in _list(found.pop("segments", None))]
     epochs = [_pair(one) for one in _list(found.pop("epochs", None))]
     incarnation, start_offset, cleaned_offset = _named(found, _NUMBERS)
-    checkpoint = Checkpoint(incarnation, start_offset, cleaned_offset, segments, epochs)
+    checkpoint = Checkpoint(incarnation, start_offset, cleaned_offset, segments, epochs, producers)
     _refuse_nonsense(checkpoint)
     return checkpoint
 

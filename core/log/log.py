@@ -36,11 +36,12 @@ from goqueue.core.log.effects import (
     WriteIndex,
 )
 from goqueue.core.log.epochs import EpochCache
+from goqueue.core.log.producers import Producers
 from goqueue.core.log.retention import NEVER_MS, expired_count, is_expired, next_removal_ms
 from goqueue.core.log.segment import NO_TIMESTAMP, RELATIVE_OFFSET_MAX, Segment
 from goqueue.core.log.segments import SegmentList
 from goqueue.core.log.tail import SegmentTail
-from goqueue.core.records.batch import Header, stamp, validate_exact
+from goqueue.core.records.batch import NO_PRODUCER, Header, stamp, validate_exact
 
 _NEVER = 1 << 63
 
@@ -69,6 +70,7 @@ class LogState:
     start_offset: int = 0
     cleaned_offset: int = 0
     epochs: EpochCache = field(factory=EpochCache)
+    producers: Producers = field(factory=Producers)
 
 
 class Log:
@@ -91,10 +93,10 @@ class Log:
         self.start_offset = min(state.start_offset, self.next_offset)
         self.cleaned_offset = state.cleaned_offset
         self.epochs = state.epochs
+        self.producers = state.producers
         # What recovery hands over has been read back from the disk and synced.
         self._synced = self._readable = self._end()
-        self._written_position = state.tail.segment.size
-        self._checkpoint_position = state.tail.segment.size
+        self._written_position = self._checkpoint_position = state.tail.segment.size
         self._sync_asked_offset = self.next_offset
         self._sync_due = _NEVER
         self._expiry_due_ms = next_removal_ms(self._segments, self.config)
@@ -143,18 +145,18 @@ class Log:
 
         Raises BatchError when it is not a valid batch, LogUnsound when the disk cannot be trusted now.
         """
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         assert leader_epoch >= self.epochs.latest
         header = validate_exact(batch)
         base_offset = self._tail.segment.next_offset
         self._make_room(now, header, base_offset)
         stamp(batch, base_offset, leader_epoch)
-        self._enter(header, batch, base_offset, leader_epoch)
+        self._enter(now, header, batch, base_offset, leader_epoch)
         return base_offset
 
     def replicate(self, now: int, batch: Buffer) -> int:
         """Take over a batch that a leader stamped; its offsets may leave a gap but never go back."""
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         header = validate_exact(batch, compacted=True)
         if header.base_offset < self.next_offset:
             message = f"expected offset {self.next_offset} or later, found {header.base_offset}"
@@ -166,10 +168,11 @@ class Log:
             message = f"expected leader epoch {self.epochs.latest} or later, found {header.leader_epoch}"
             raise BatchError("epochs", message)
         self._make_room(now, header, header.base_offset)
-        self._enter(header, batch, header.base_offset, header.leader_epoch)
+        self._enter(now, header, batch, header.base_offset, header.leader_epoch)
         return header.base_offset
 
-    def _refuse_if_unsound(self) -> None:
+    def refuse_if_unsound(self) -> None:
+        """Raise LogUnsound unless an append could be taken at this moment."""
         if self.unsound is not None:
             raise LogUnsound(f"{self.stream} takes no appends: {self.unsound}")
         if self._is_closed:
@@ -189,18 +192,20 @@ class Log:
         ):
             self._roll(now)
 
-    def _enter(self, header: Header, batch: Buffer, base_offset: int, leader_epoch: int) -> None:
+    def _enter(self, now: int, header: Header, batch: Buffer, base_offset: int, leader_epoch: int) -> None:
         if leader_epoch > self.epochs.latest:
             self.epochs.assign(leader_epoch, base_offset)
         next_offset = base_offset + header.last_offset_delta + 1
         self._tail.add(base_offset, next_offset, header.max_timestamp, header.length + 12)
         self._buffers.append(batch)
+        if header.producer_id != NO_PRODUCER:
+            self.producers.enter(header, base_offset, self._clock.wall_ms(now))
         if self._expiry_due_ms == NEVER_MS:
             self._expiry_due_ms = next_removal_ms(self._segments, self.config)
 
     def roll(self, now: int) -> bool:
         """Seal the active segment and open the next; False when it is empty and can as well go on."""
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         if self._tail.segment.size == 0:
             return False
         self._roll(now)
@@ -215,8 +220,7 @@ class Log:
         self._tail = SegmentTail(opened, self.config.index_interval_bytes)
         self._segments.seal(self._tail)
         self._effects.append(Roll(self.stream, tail.name, segment.size, self._tail.name))
-        self._written_position = 0
-        self._checkpoint_position = 0
+        self._written_position = self._checkpoint_position = 0
         self._commit_due = True
         self._expiry_due_ms = next_removal_ms(self._segments, self.config)
 
@@ -271,9 +275,8 @@ class Log:
 
     def checkpoint(self) -> Checkpoint:
         """What a checkpoint made at this moment says; it is true once all effects so far are on the disk."""
-        return Checkpoint(
-            self.incarnation, self.start_offset, self.cleaned_offset, self.segments, self.epochs.entries()
-        )
+        epochs, producers = self.epochs.entries(), self.producers.encode()
+        return Checkpoint(self.incarnation, self.start_offset, self.cleaned_offset, self.segments, epochs, producers)
 
     def synced(self, now: int, token: SyncToken) -> None:
         """The disk kept the promise of `token`."""
@@ -330,6 +333,7 @@ class Log:
         if self.unsound is not None or self._is_closed:
             return
         if now >= self._sync_due:
+            self._sync_due = _NEVER
             self.sync(now)
         if now >= self._expiry_due(now):
             self.retain(now)
@@ -343,7 +347,7 @@ class Log:
 
     def retain(self, now: int) -> int:
         """Remove the segments that age, size or the start offset let go; answers how many."""
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         config, wall_ms = self.config, self._clock.wall_ms(now)
         active, sealed = self._tail.segment, self._segments.sealed
         count = expired_count(sealed, active, config, self.start_offset, wall_ms)
@@ -359,7 +363,7 @@ class Log:
 
     def delete_before(self, now: int, offset: int) -> int:
         """Let readers begin at `offset` at the earliest, and remove what lies wholly below; answers the new start."""
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         if offset > self.next_offset or offset < 0:
             raise OffsetOutOfRange(offset, self.start_offset, self.next_offset)
         if offset > self.start_offset:
@@ -380,7 +384,7 @@ class Log:
 
         A batch that straddles `offset` goes whole. Until `reopened` answers, appends are refused.
         """
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         if not self.start_offset <= offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.next_offset)
         if offset < self.next_offset:
@@ -389,7 +393,7 @@ class Log:
 
     def restart(self, now: int, offset: int) -> None:
         """Forget everything and begin anew at `offset`, as a follower must that its leader's log has left behind."""
-        self._refuse_if_unsound()
+        self.refuse_if_unsound()
         begin = Segment(offset, 0, 0, offset, NO_TIMESTAMP, self._clock.wall_ms(now))
         self.start_offset = self.cleaned_offset = offset
         self.epochs = EpochCache()
@@ -402,8 +406,10 @@ class Log:
         last = kept[-1]
         # How far the last one reaches is known when it has been cut; until then the checkpoint claims nothing of it.
         claimed = [*kept[:-1], Segment(last.base, last.generation, 0, last.base, NO_TIMESTAMP, last.created_ms)]
-        cleaned = min(self.cleaned_offset, offset)
-        checkpoint = Checkpoint(self.incarnation, self.start_offset, cleaned, claimed, self.epochs.entries())
+        cleaned, epochs = min(self.cleaned_offset, offset), self.epochs.entries()
+        # Which batches of a producer came last before the cut only what stays of the log can tell.
+        producers = None if self.producers else b""
+        checkpoint = Checkpoint(self.incarnation, self.start_offset, cleaned, claimed, epochs, producers)
         removed = [*self._removed, *(segment.name for segment in gone)]
         self._removed = []
         self._effects.append(Cut(self.stream, last.name, offset, encode_checkpoint(checkpoint), removed))
@@ -477,13 +483,7 @@ class Log:
 
     def find_time(self, timestamp: int) -> FindTime | None:
         """The request that finds the first record at or after `timestamp`; None when every record is older."""
-        reach = self._readable
-        segments = [
-            (segment.name, reach.position if segment.name == reach.segment else segment.size)
-            for segment in self._segments.all()
-            if segment.max_timestamp >= timestamp and self.start_offset < segment.next_offset
-            if segment.base < reach.next_offset
-        ]
+        segments = self._segments.reaching(timestamp, self.start_offset, self._readable)
         if not segments:
             return None
         position = self._tail.times.floor_position(timestamp - 1) if segments[-1][0] == self._tail.name else -1

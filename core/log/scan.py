@@ -34,13 +34,14 @@ class Flaw:
 class Scan:
     """Verifies the batches of one segment in order and enters each into the tail."""
 
-    __slots__ = ("_epochs", "_tail", "batches", "flaw")
+    __slots__ = ("_epochs", "_tail", "batches", "flaw", "saw_producers")
 
     def __init__(self, tail: SegmentTail, epochs: EpochCache) -> None:
         self._tail = tail
         self._epochs = epochs
         self.batches = 0
         self.flaw: Flaw | None = None
+        self.saw_producers = False
 
     def feed(self, block: memoryview) -> int:
         """Accept whole batches from the start of `block`; the answer is how many bytes they took.
@@ -53,7 +54,7 @@ class Scan:
         offset_max = tail.segment.base + RELATIVE_OFFSET_MAX
         at, end = 0, len(block)
         while at + HEADER_BYTES <= end:
-            base, length, epoch, magic, crc, _, last_delta, _, max_timestamp, _, _, _, _ = unpack(block, at)
+            base, length, epoch, magic, crc, _, last_delta, _, max_timestamp, producer_id, _, _, _ = unpack(block, at)
             size = length + LENGTH_COVERS_FROM
             if magic != MAGIC or size < HEADER_BYTES or last_delta < 0:
                 self._frame_flaw(block[at:], magic, length)
@@ -69,6 +70,8 @@ class Scan:
             epochs.assign(epoch, base)
             tail.add(base, base + last_delta + 1, max_timestamp, size)
             self.batches += 1
+            if producer_id >= 0:
+                self.saw_producers = True
             at += size
         return at
 

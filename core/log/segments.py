@@ -7,6 +7,7 @@ kept nothing.
 from bisect import bisect_right
 from itertools import pairwise
 
+from goqueue.core.log.effects import SyncToken
 from goqueue.core.log.segment import Segment
 from goqueue.core.log.tail import SegmentTail
 
@@ -41,6 +42,15 @@ class SegmentList:
         while at < len(self.sealed) and self.sealed[at].next_offset <= offset:
             at += 1
         return self.sealed[at] if at < len(self.sealed) else self.tail.segment
+
+    def reaching(self, timestamp: int, start_offset: int, end: SyncToken) -> list[tuple[str, int]]:
+        """(name, end position) of those with a record at or after `timestamp` between the start and `end`."""
+        return [
+            (segment.name, end.position if segment.name == end.segment else segment.size)
+            for segment in self.all()
+            if segment.max_timestamp >= timestamp and start_offset < segment.next_offset
+            if segment.base < end.next_offset
+        ]
 
     def seal(self, opened: SegmentTail) -> None:
         """Let the active segment grow no more and go on in `opened`."""

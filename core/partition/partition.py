@@ -4,31 +4,45 @@ Single messages that come within a turn become one batch, so that a thousand sma
 sync. Readers see only what is acknowledged: the high watermark follows what the disk has confirmed, as the topic's
 fsync mode demands.
 
-Invariants: every publish is answered once, in the order of its offsets; the high watermark never goes back while the
-partition is sound; a fetch that waits is answered when there is something below the high watermark, or when its time is
-up.
+A batch that an idempotent producer sends again is answered as the first one was, and no earlier: with its offset, once
+that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset: one that
+is told and then lost in a crash would be given to another message.
+
+Invariants: every publish is answered once, and those that wait in the order of their offsets; the high watermark never
+goes back while the partition is sound; a fetch that waits is answered when there is something below the high watermark,
+or when its time is up.
 """
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from attrs import define, field
 
 from goqueue.core.errors import BatchError
 from goqueue.core.log.effects import Effect, Read, SyncToken
 from goqueue.core.log.log import Log, LogState, LogUnsound, OffsetOutOfRange
-from goqueue.core.records.batch import Lane, locate, read_header
-from goqueue.core.records.build import BatchBuilder
-from goqueue.core.verbs import Code, Fetch, NewRecord, Published, Refusal
+from goqueue.core.log.producers import Produced
+from goqueue.core.partition.producers import judge
+from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.records.batch import Header, Lane, locate, read_header, validate_exact
+from goqueue.core.records.build import BatchBuilder, Entry
+from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal
+
+_ENTRY_BYTES_MAX = 40
 
 
 @define
 class Publishing:
-    """A publish under way: as many answers as messages, filled in as they come."""
+    """A publish under way: as many answers as messages, filled in as they come.
+
+    One that does not await acknowledgement is answered as its messages are taken.
+    """
 
     to: int
     results: list[Published | Refusal | None]
     missing: int
+    awaits: bool = True
 
     def answer(self, at: int, result: Published | Refusal) -> bool:
         """Fill in one answer; True when it was the last."""
@@ -39,75 +53,168 @@ class Publishing:
 
 
 @define
+class _Share:
+    """Messages of one publish that lie in a batch one behind the other, from the record `begin` on.
+
+    `places` are those of their answers.
+    """
+
+    publishing: Publishing
+    places: list[int]
+    begin: int
+
+    def acknowledge(self, partition: int, offset: int, timestamp: int) -> bool:
+        """Answer them, in a batch whose first record has this offset; True when the publish is complete."""
+        publishing, offset = self.publishing, offset + self.begin
+        results = publishing.results
+        for at in self.places:
+            assert results[at] is None
+            results[at] = Published(partition, offset, timestamp)
+            offset += 1
+        publishing.missing -= len(self.places)
+        return publishing.missing == 0
+
+
+@define
 class _Gathering:
     """Single messages of one lane that become a batch at the end of the turn."""
 
     builder: BatchBuilder = field(factory=BatchBuilder)
-    waiting: list[tuple[Publishing, int]] = field(factory=list)
+    shares: list[_Share] = field(factory=list)
 
 
 @define
 class _Unacknowledged:
-    """Publishes whose batch ends at `next_offset`."""
+    """Publishes in a batch, or in one sent again, that ends at `next_offset`."""
 
+    first_offset: int
     next_offset: int
-    answers: list[tuple[Publishing, int, Published]]
-
-
-@define
-class WaitingFetch:
-    """A fetch that found nothing, until news or `deadline`."""
-
-    to: int
-    fetch: Fetch
-    deadline: int
+    timestamp: int
+    shares: list[_Share]
 
 
 class Partition:
     """The leader's side of one partition."""
 
-    def __init__(self, topic: str, number: int, log: Log) -> None:
+    def __init__(self, topic: str, number: int, log: Log, recent: RecentBatches) -> None:
         self.topic = topic
         self.number = number
         self.log = log
+        self._recent = recent
         self.high_watermark = log.next_offset
         self._taken_offset = log.next_offset
         self._written_offset = log.next_offset
-        self.waiting: list[WaitingFetch] = []
         self.done: list[Publishing] = []
         self._gathering: dict[Lane, _Gathering] = {}
         self._unacknowledged: deque[_Unacknowledged] = deque()
 
     # --- publishing
 
-    def gather(self, now: int, wall_ms: int, record: NewRecord, publishing: Publishing, at: int) -> None:
-        """Take one message into the batch of this turn."""
-        gathering = self._gathering.setdefault(record.lane, _Gathering())
-        if gathering.builder.size + _size(record) > self.log.config.batch_bytes_max and gathering.waiting:
-            self._write_lane(now, record.lane)
-            gathering = self._gathering.setdefault(record.lane, _Gathering())
-        timestamp = wall_ms if record.timestamp is None else record.timestamp
+    def gather(
+        self, now: int, wall_ms: int, publishing: Publishing, records: Sequence[NewRecord], places: list[int]
+    ) -> None:
+        """Take the messages at `places` of a publish into the batches of this turn."""
+        lane = records[places[0]].lane
+        if all(records[at].lane is lane for at in places):
+            self._gather_lane(now, wall_ms, lane, publishing, records, places)
+            return
+        for one in dict.fromkeys(records[at].lane for at in places):
+            of_lane = [at for at in places if records[at].lane is one]
+            self._gather_lane(now, wall_ms, one, publishing, records, of_lane)
+
+    def _gather_lane(
+        self,
+        now: int,
+        wall_ms: int,
+        lane: Lane,
+        publishing: Publishing,
+        records: Sequence[NewRecord],
+        places: list[int],
+    ) -> None:
+        gathering = self._gathering.get(lane)
+        if gathering is None:
+            gathering = self._gathering[lane] = _Gathering()
+        entries, size = _entries(records, places, wall_ms)
+        if gathering.builder.size + size > self.log.config.batch_bytes_max:
+            self._gather_singly(now, lane, publishing, entries, places)
+            return
+        begin = gathering.builder.count
         try:
-            gathering.builder.add(timestamp, record.key, record.value, record.headers)
-        except BatchError as error:
-            self._answer(publishing, at, refusal_of(error))
+            gathering.builder.extend(entries)
+        except BatchError:
+            # One of them cannot be written; the others have done nothing wrong.
+            self._gather_singly(now, lane, publishing, entries, places)
         else:
-            gathering.waiting.append((publishing, at))
+            self._gathered(gathering, _Share(publishing, places, begin), entries)
+
+    def _gather_singly(
+        self, now: int, lane: Lane, publishing: Publishing, entries: list[Entry], places: list[int]
+    ) -> None:
+        for at, entry in zip(places, entries, strict=True):
+            gathering = self._gathering.get(lane)
+            if gathering is not None and gathering.builder.count and not self._fits(gathering, entry):
+                self._write_lane(now, lane)
+                gathering = None
+            if gathering is None:
+                gathering = self._gathering[lane] = _Gathering()
+            try:
+                gathering.builder.add(*entry)
+            except BatchError as error:
+                self._answer(publishing, at, refusal_of(error))
+            else:
+                self._gathered(gathering, _Share(publishing, [at], gathering.builder.count - 1), [entry])
+
+    def _fits(self, gathering: _Gathering, entry: Entry) -> bool:
+        return gathering.builder.size + _size(entry) <= self.log.config.batch_bytes_max
+
+    def _gathered(self, gathering: _Gathering, share: _Share, entries: list[Entry]) -> None:
+        if share.publishing.awaits:
+            gathering.shares.append(share)
+            return
+        for at, entry in zip(share.places, entries, strict=True):
+            self._answer(share.publishing, at, Published(self.number, NO_OFFSET, entry[0]))
 
     def publish_batch(self, now: int, batch: bytearray | memoryview, publishing: Publishing) -> None:
         """Take over a client's batch."""
         try:
             header = locate(batch)
-            if header.has_producer or header.is_control or header.is_transactional:
-                message = "batches of idempotent or transactional producers are not taken by this release"
-                self._answer(publishing, 0, Refusal(Code.INVALID, message, "batch"))
-                return
-            self._write_gathered(now)
-            offset = self.log.append(now, batch)
+            verdict = self._judge(header)
+            if verdict is None:
+                verdict = self._append(now, header, batch)
+            else:
+                # No answer may rest on a header that changed on its way.
+                validate_exact(batch)
         except (BatchError, LogUnsound) as error:
-            self._answer(publishing, 0, refusal_of(error))
+            verdict = refusal_of(error)
+        if isinstance(verdict, Refusal):
+            self._answer(publishing, 0, verdict)
+        elif publishing.awaits:
+            share = _Share(publishing, [0], 0)
+            ends = verdict.first_offset, verdict.next_offset
+            self._await_acknowledgement(_Unacknowledged(*ends, verdict.timestamp, [share]))
         else:
-            self._await_acknowledgement([(publishing, 0, Published(self.number, offset, header.max_timestamp))])
+            self._answer(publishing, 0, Published(self.number, NO_OFFSET, verdict.timestamp))
+
+    def _judge(self, header: Header) -> Produced | Refusal | None:
+        """What a batch's header alone says: it is refused, it was taken before, or None."""
+        problem = _problem(header)
+        if problem:
+            return Refusal(Code.INVALID, problem, "batch")
+        if not header.has_producer:
+            return None
+        # What was taken before a disk failed may be lost, so nothing can be said of it.
+        self.log.refuse_if_unsound()
+        return judge(self.log.producers, header)
+
+    def _append(self, now: int, header: Header, batch: bytearray | memoryview) -> Produced:
+        self._write_gathered(now)
+        offset = self._enter(now, batch)
+        return Produced(0, header.last_offset_delta, offset, header.max_timestamp)
+
+    def _enter(self, now: int, batch: bytearray | memoryview) -> int:
+        offset = self.log.append(now, batch)
+        self._recent.add(self.log.stream, offset, self.log.next_offset, batch)
+        return offset
 
     def take(self, now: int) -> list[Effect]:
         """Everything to be done on the disk."""
@@ -126,25 +233,33 @@ class Partition:
 
     def _write_lane(self, now: int, lane: Lane) -> None:
         gathering = self._gathering.pop(lane)
-        if not gathering.waiting:
+        if not gathering.builder.count:
             return
         try:
             batch = gathering.builder.build(lane=lane)
-            offset = self.log.append(now, batch)
+            offset = self._enter(now, batch)
         except (BatchError, LogUnsound) as error:
-            for publishing, at in gathering.waiting:
-                self._answer(publishing, at, refusal_of(error))
+            self._refuse(gathering.shares, refusal_of(error))
             return
-        timestamp = read_header(batch).max_timestamp
-        self._await_acknowledgement(
-            [
-                (publishing, at, Published(self.number, offset + place, timestamp))
-                for place, (publishing, at) in enumerate(gathering.waiting)
-            ]
-        )
+        if gathering.shares:
+            timestamp = read_header(batch).max_timestamp
+            ends = offset, self.log.next_offset
+            self._await_acknowledgement(_Unacknowledged(*ends, timestamp, gathering.shares))
 
-    def _await_acknowledgement(self, answers: list[tuple[Publishing, int, Published]]) -> None:
-        self._unacknowledged.append(_Unacknowledged(self.log.next_offset, answers))
+    def _await_acknowledgement(self, wanted: _Unacknowledged) -> None:
+        """Answer when all below its `next_offset` is acknowledged; that may be so already."""
+        waiting = self._unacknowledged
+        if not waiting or waiting[-1].next_offset < wanted.next_offset:
+            waiting.append(wanted)
+        else:
+            waiting.insert(bisect_left(waiting, wanted.next_offset, key=_next_offset), wanted)
+        if wanted.next_offset <= self.high_watermark:
+            self._acknowledge()
+
+    def _refuse(self, shares: list[_Share], refusal: Refusal) -> None:
+        for share in shares:
+            for at in share.places:
+                self._answer(share.publishing, at, refusal)
 
     def _answer(self, publishing: Publishing, at: int, result: Published | Refusal) -> None:
         if publishing.answer(at, result):
@@ -168,52 +283,54 @@ class Partition:
         # What was appended since the last `take` is still in memory, whatever the fsync mode says.
         self.high_watermark = max(self.high_watermark, min(self.log.acknowledged_offset, self._written_offset))
         while self._unacknowledged and self._unacknowledged[0].next_offset <= self.high_watermark:
-            for publishing, at, published in self._unacknowledged.popleft().answers:
-                self._answer(publishing, at, published)
+            acknowledged = self._unacknowledged.popleft()
+            for share in acknowledged.shares:
+                if share.acknowledge(self.number, acknowledged.first_offset, acknowledged.timestamp):
+                    self.done.append(share.publishing)
 
     def disk_failed(self, now: int, why: str) -> None:
         """What was not acknowledged may or may not be there; whoever waits for it is told so."""
         self.log.disk_failed(now, why)
+        self._recent.forget(self.log.stream)
         message = f"partition {self.number} of {self.topic} has lost its disk: {why}"
         refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
         while self._unacknowledged:
-            for publishing, at, _ in self._unacknowledged.popleft().answers:
-                self._answer(publishing, at, refusal)
+            self._refuse(self._unacknowledged.popleft().shares, refusal)
 
     def abandon(self, refusal: Refusal) -> list[Publishing]:
         """Give every publish that waits the same answer; those that are complete with it."""
-        gathered = [waiting for gathering in self._gathering.values() for waiting in gathering.waiting]
+        gathered = [share for gathering in self._gathering.values() for share in gathering.shares]
         self._gathering.clear()
-        for publishing, at in gathered:
-            self._answer(publishing, at, refusal)
+        self._recent.forget(self.log.stream)
+        self._refuse(gathered, refusal)
         while self._unacknowledged:
-            for publishing, at, _ in self._unacknowledged.popleft().answers:
-                self._answer(publishing, at, refusal)
+            self._refuse(self._unacknowledged.popleft().shares, refusal)
         done, self.done = self.done, []
         return done
 
     def reopened(self, now: int, state: LogState) -> None:
         """Go on from what recovery found."""
         self.log.reopened(now, state)
+        self._recent.forget(self.log.stream)
         self.high_watermark = self._taken_offset = self._written_offset = self.log.next_offset
 
     # --- reading
 
-    def read(self, fetch: Fetch) -> Read | Refusal | None:
-        """The read that answers a fetch; None when there is nothing yet."""
+    def read(self, fetch: Fetch) -> Fetched | Read | Refusal | None:
+        """The answer to a fetch, or the read that finds it; None when there is nothing yet."""
+        log, offset = self.log, fetch.offset
+        if log.start_offset <= offset < self.high_watermark:
+            kept = self._recent.read(log.stream, offset, fetch.max_bytes, self.high_watermark)
+            if kept is not None:
+                return Fetched(*kept, self.high_watermark, log.start_offset)
         try:
             return self.log.read(fetch.offset, fetch.max_bytes, self.high_watermark)
         except OffsetOutOfRange as error:
             return Refusal(Code.OFFSET_OUT_OF_RANGE, str(error), "offset")
 
-    def due(self, now: int) -> Iterator[WaitingFetch]:
-        """The fetches that have news or no time left; they wait no more."""
-        waiting, self.waiting = self.waiting, []
-        for one in waiting:
-            if one.fetch.offset < self.high_watermark or one.deadline <= now:
-                yield one
-            else:
-                self.waiting.append(one)
+    def nothing(self, offset: int) -> Fetched:
+        """The answer to a fetch whose time is up."""
+        return Fetched(b"", offset, self.high_watermark, self.log.start_offset)
 
     def check(self) -> None:
         """Assert the invariants."""
@@ -223,10 +340,45 @@ class Partition:
         assert ends == sorted(ends)
 
 
-def _size(record: NewRecord) -> int:
+def _next_offset(one: _Unacknowledged) -> int:
+    return one.next_offset
+
+
+def _problem(header: Header) -> str:
+    """Why no client may send such a batch; empty when it may."""
+    if header.is_control:
+        return "control batches are written by brokers alone"
+    if header.is_transactional:
+        return "batches of transactions are not taken by this release"
+    if header.is_append_time:
+        return "records bear the time that their producer gives them; a batch cannot claim the time of its append"
+    return ""
+
+
+def _entries(records: Sequence[NewRecord], places: list[int], wall_ms: int) -> tuple[list[Entry], int]:
+    """Messages as a batch takes them, and the most that they take in it."""
+    entries: list[Entry] = []
+    size = 0
+    for at in places:
+        record = records[at]
+        timestamp = record.timestamp
+        entry = wall_ms if timestamp is None else timestamp, record.key, record.value, record.headers
+        entries.append(entry)
+        size += _size(entry)
+    return entries, size
+
+
+def _size(entry: Entry) -> int:
     """At most what a message takes in a batch: its lengths and deltas have at most five bytes each, a time ten."""
-    headers = sum(10 + 4 * len(name) + len(value or b"") for name, value in record.headers)
-    return 40 + len(record.key or b"") + len(record.value or b"") + headers
+    _, key, value, headers = entry
+    size = _ENTRY_BYTES_MAX
+    if key is not None:
+        size += len(key)
+    if value is not None:
+        size += len(value)
+    for name, content in headers:
+        size += 10 + 4 * len(name) + len(content or b"")
+    return size
 
 
 def refusal_of(error: BatchError | LogUnsound) -> Refusal:

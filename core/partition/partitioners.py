@@ -1,8 +1,9 @@
 """Which partition a message goes to, from its key or without one.
 
 `murmur2` agrees with Kafka's Java and Python clients, so that a key keeps its partition when a producer changes
-sides. The others spread as well and are cheaper here. A message without a key goes where the last one went until the
-batch is written, then to the next partition: that makes large batches.
+sides. The other hashes spread as well and are cheaper here. A message without a key goes where the last one went until
+the batch is written, then to the next partition: that makes large batches. `sticky` treats all messages like that, and
+`round_robin` sends each to the next partition; neither looks at keys.
 """
 
 import zlib
@@ -47,24 +48,25 @@ _HASHES: dict[str, Callable[[Readable], int]] = {"murmur2": murmur2, "murmur3": 
 class Partitioner:
     """The choice for one topic."""
 
-    __slots__ = ("_count", "_hash", "_is_chosen", "_next")
+    __slots__ = ("_count", "_hash", "_is_chosen", "_is_sticky", "_next")
 
     def __init__(self, name: str, count: int) -> None:
         assert count > 0
         self._hash = _HASHES.get(name)
+        self._is_sticky = name != "round_robin"
         self._count = count
         self._next = 0
         self._is_chosen = False
 
     def choose(self, key: Readable | None) -> int:
-        """The partition of a message with this key; round robin ignores it."""
+        """The partition of a message with this key."""
         if key is not None and self._hash is not None:
             return self._hash(key) % self._count
         chosen = self._next
-        if self._hash is None:
-            self._next = (chosen + 1) % self._count
-        else:
+        if self._is_sticky:
             self._is_chosen = True
+        else:
+            self._next = (chosen + 1) % self._count
         return chosen
 
     def turn(self) -> None:

@@ -127,6 +127,21 @@ class BatchBuilder:
         self.size += size
         return self.size
 
+    def extend(self, entries: Sequence[Entry]) -> int:
+        """Append records, all or none of them, and return the size of the batch with them."""
+        base = entries[0][0] if self._base is None else self._base
+        kept = len(self._parts)
+        try:
+            size, latest = _append_records(self._parts, base, enumerate(entries, self.count))
+        except BatchError:
+            del self._parts[kept:]
+            raise
+        self._base = base
+        self._latest = max(self._latest, latest)
+        self.count += len(entries)
+        self.size += size
+        return self.size
+
     def build(self, **options: Unpack[Options]) -> bytearray:
         """The batch of what was added, which must be something."""
         if self._base is None or not self.count:
@@ -172,14 +187,21 @@ def _append_records(parts: list[Readable], base: int, numbered: Iterable[tuple[i
         raise _no_such_time(base)
     lengths, end = LENGTHS, LENGTHS_END
     total, latest, previous, stamp = 0, NO_TIMESTAMP, None, b""
+    # Most batches hold values of one size and nothing else: what goes around such a value is made once.
+    like, until, lead, middle, step = -1, 0, b"", b"", 0
     for delta, (timestamp, key, value, headers) in numbered:
+        if delta < until and timestamp == previous and value is not None and len(value) == like:
+            if key is None and not headers:
+                parts += (lead, lengths[delta], middle, value, b"\x00")
+                total += step
+                continue
         # Records of one batch are often of one millisecond; the attributes, always zero, ride along.
         if timestamp != previous:
             if not NO_TIMESTAMP <= timestamp <= INT64_MAX:
                 raise _no_such_time(timestamp)
             elapsed = timestamp - base
             stamp = b"\x00" + (lengths[elapsed] if 0 <= elapsed < end else encode_varlong(elapsed))
-            previous = timestamp
+            previous, like = timestamp, -1
             if timestamp > latest:
                 latest = timestamp
         place = lengths[delta] if delta < end else encode_varint(delta)
@@ -199,6 +221,10 @@ def _append_records(parts: list[Readable], base: int, numbered: Iterable[tuple[i
         length = lengths[size] if size < end else encode_varint(size)
         parts += (length, stamp, place, key_length, key_bytes, value_length, value_bytes, tail)
         total += len(length) + size
+        if key is None and value is not None and not headers:
+            like, lead, middle, step = len(value), length + stamp, key_length + value_length, len(length) + size
+            # From there on its place takes another byte.
+            until = 1 << 6 if delta < 1 << 6 else 1 << 13 if delta < 1 << 13 else 0
     return total, latest
 
 

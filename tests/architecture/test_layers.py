@@ -23,7 +23,7 @@ BELOW = {
 # room -> what it may import besides the standard library, installed by the level that runs it.
 OUTSIDE = {
     "core": {"attrs", "cramjam", "crc32c", "mmh3"},
-    "proto": {"attrs"},
+    "proto": {"attrs", "betterproto", "grpclib"},
     "storage": {"attrs", "cramjam", "crc32c", "mmh3"},
     "transports": {
         "attrs", "betterproto", "grpclib", "h11", "h2", "hpack", "hyperframe", "msgspec", "outcome", "trio",
@@ -35,7 +35,8 @@ OUTSIDE = {
     "tests": {
         "aiokafka", "atheris", "attrs", "betterproto", "click", "cramjam", "crc32c", "google", "grpc", "grpc_health",
         "grpc_reflection", "grpc_status", "grpclib", "h11", "h2", "hpack", "httpx", "hyperframe", "hypothesis", "kafka",
-        "lz4", "mmh3", "msgspec", "numpy", "packaging", "pandas", "pyarrow", "pyspark", "pytest", "rich", "snappy",
+        "lz4", "mmh3", "msgspec", "numpy", "packaging", "pandas", "pyarrow", "pyspark", "pytest", "rich",
+        "schemathesis", "snappy",
         "tests", "trio", "trustme", "zstandard",
     },
 }  # fmt: skip

@@ -5,7 +5,7 @@ from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, TopicCr
 from goqueue.core.log.config import UNLIMITED, LogConfig
 from goqueue.core.log.effects import Append, Effect, Sync, SyncToken
 from goqueue.core.log.log import Log, LogState
-from goqueue.core.metadata import METADATA_STREAM, Agreed, FinishDelete, Metadata
+from goqueue.core.metadata import METADATA_STREAM, Agreed, Answer, FinishDelete, Metadata
 from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
 from tests.core.driven_node import opened_empty, stored
 from tests.core.log.batches import FIRST, WALL_MS, beginning
@@ -35,9 +35,11 @@ def token_in(effects: list[Effect]) -> SyncToken:
     return effects[-1].token
 
 
-def codes(refused: list[tuple[int | None, Refusal]]) -> list[tuple[int | None, Code]]:
-    """Whom, and why."""
-    return [(to, refusal.code) for to, refusal in refused]
+def codes(answers: list[Answer]) -> list[tuple[int | None, Code]]:
+    """Whom, and why, where nobody was granted anything."""
+    refused = [(to, answer.code) for to, answer in answers if isinstance(answer, Refusal)]
+    assert len(refused) == len(answers)
+    return refused
 
 
 def test_a_change_counts_when_it_is_durable_and_not_before() -> None:
@@ -46,12 +48,12 @@ def test_a_change_counts_when_it_is_durable_and_not_before() -> None:
     assert metadata.plan_next(0) == []
     effects = metadata.log.take(0)
     assert effects == written(ORDERS, 0, 0)
-    assert metadata.agreed() is None
+    assert metadata.agreed(0) is None
     assert metadata.state.topics == {}
     metadata.log.synced(0, token_in(effects))
-    assert metadata.agreed() == Agreed(5, CreateTopic("orders"))
+    assert metadata.agreed(0) == Agreed(5, CreateTopic("orders"))
     assert list(metadata.state.topics) == ["orders"]
-    assert metadata.agreed() is None
+    assert metadata.agreed(0) is None
     metadata.check()
 
 
@@ -65,12 +67,12 @@ def test_the_next_change_is_planned_when_the_one_before_it_counts() -> None:
     first = metadata.log.take(0)
     assert first == written(ORDERS, 0, 0)
     metadata.log.synced(0, token_in(first))
-    metadata.agreed()
+    metadata.agreed(0)
     assert codes(metadata.plan_next(0)) == [(2, Code.TOPIC_EXISTS), (3, Code.INVALID)]
     second = metadata.log.take(0)
     assert second == written(TopicDeleted("orders", 1), 1, token_in(first).position)
     metadata.log.synced(0, token_in(second))
-    assert metadata.agreed() == Agreed(4, DeleteTopic("orders"))
+    assert metadata.agreed(0) == Agreed(4, DeleteTopic("orders"))
 
 
 def test_a_name_is_free_again_when_its_folder_is_gone_for_certain() -> None:
@@ -82,7 +84,7 @@ def test_a_name_is_free_again_when_its_folder_is_gone_for_certain() -> None:
     effects = metadata.log.take(0)
     assert effects == written(TopicRemoved("orders", 1), 0, 0)
     metadata.log.synced(0, token_in(effects))
-    assert metadata.agreed() == Agreed(None, FinishDelete("orders"))
+    assert metadata.agreed(0) == Agreed(None, FinishDelete("orders"))
     assert metadata.state.removing == {}
 
 
@@ -102,7 +104,7 @@ def test_whoever_waits_when_the_disk_fails_is_told_once() -> None:
     assert codes(metadata.disk_failed(0, "EIO")) == [(to, Code.UNAVAILABLE) for to in (1, 2, 3)]
     assert metadata.disk_failed(0, "EIO") == []
     metadata.log.synced(0, token_in(effects))
-    assert metadata.agreed() is None
+    assert metadata.agreed(0) is None
     metadata.ask(0, 4, CreateTopic("t4"))
     assert codes(metadata.plan_next(0)) == [(4, Code.UNAVAILABLE)]
 

@@ -59,7 +59,7 @@ def one(value: bytes = b"v", topic: str = "orders", **settings: object) -> Publi
 def topic_reply(name: str = "orders", partitions: int = 1, **config: object) -> TopicReply:
     """The description of a topic without messages."""
     full = full_config(config)  # type: ignore[arg-type]
-    return TopicReply(name, partitions, full, WALL_MS, [(0, 0)] * partitions, 0)
+    return TopicReply(name, partitions, full, WALL_MS, dict.fromkeys(range(partitions), (0, 0)), 0, partitions)
 
 
 def published(driven: DrivenNode, count: int) -> int:
@@ -97,7 +97,7 @@ def test_a_restart_opens_what_the_metadata_says_and_goes_on_removing() -> None:
     opens = [Open("logs/orders/0", config), Open("logs/orders/1", config)]
     assert driven.take() == Ready(opens=opens, removes=[Remove("logs/gone", [])])
     assert driven.answer(ListTopics()) == [
-        TopicReply("orders", 2, full_config({"retention_hours": 1}), WALL_MS, [], 0),
+        TopicReply("orders", 2, full_config({"retention_hours": 1}), WALL_MS, {}, 0),
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_partition_that_cannot_be_opened_does_not_keep_the_others_from_working
 def test_topics_are_listed_and_described() -> None:
     driven = DrivenNode().with_topic("orders").with_topic("events", 2, fsync="none")
     size_bytes = published(driven, 3)
-    orders = TopicReply("orders", 1, full_config({}), WALL_MS, [(0, 3)], size_bytes)
+    orders = TopicReply("orders", 1, full_config({}), WALL_MS, {0: (0, 3)}, size_bytes, 1)
     events = topic_reply("events", 2, fsync="none")
     assert driven.answer(ListTopics()) == [events, orders]
     assert driven.answer(DescribeTopic("orders")) == orders
@@ -496,8 +496,8 @@ def test_metadata_that_comes_back_changes_what_is_led_and_keeps_what_is_open() -
     reply = driven.answer(ListTopics())
     assert isinstance(reply, list)
     assert [(topic.name, topic.offsets) for topic in reply if isinstance(topic, TopicReply)] == [
-        ("late", [(0, 0)]),
-        ("orders", [(0, 2)]),
+        ("late", {0: (0, 0)}),
+        ("orders", {0: (0, 2)}),
     ]
 
 

@@ -320,12 +320,12 @@ def test_without_a_checkpoint_zeros_in_a_sealed_segment_are_refused(any_disk: Di
 def test_a_checkpoint_of_a_later_version_is_refused(any_disk: Disk) -> None:
     write_log(any_disk)
     path = in_stream(CHECKPOINT_FILE)
-    newer = content(any_disk, path).replace(b'"version":1', b'"version":2').partition(b"\n")[2]
+    newer = content(any_disk, path).replace(b'"version":1', b'"version":3').partition(b"\n")[2]
     cut_file(any_disk, path, 0)
     overwrite(any_disk, path, 0, b"goqueue-checkpoint %08x\n" % crc32c(newer) + newer)
     error = refusal(any_disk)
     assert error.path == path
-    assert "version 2" in str(error)
+    assert "version 3" in str(error)
 
 
 def test_a_segment_that_the_checkpoint_does_not_know_goes_if_it_is_older_and_stays_if_it_is_younger(

@@ -49,7 +49,7 @@ def test_minus_one_means_without_end() -> None:
     ("key", "value", "said"),
     [
         ("nonsense", 1, "no such setting; the known ones are partitioner, retention_hours"),
-        ("partitioner", "md5", "expected one of murmur3, murmur2, crc32, round_robin, found 'md5'"),
+        ("partitioner", "md5", "expected one of murmur3, murmur2, crc32, round_robin, sticky, found 'md5'"),
         ("partitioner", None, "expected one of"),
         ("partitioner", ["murmur2"], "expected one of"),
         ("retention_hours", 0, "expected a number from 1 to 1000000, found 0"),

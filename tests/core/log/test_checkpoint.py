@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from attrs import asdict
+from attrs import asdict, evolve
 from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,12 +34,13 @@ def epoch_lists(draw: st.DrawFn) -> list[tuple[int, int]]:
     return list(zip(epochs, starts, strict=True))
 
 
-checkpoints = st.builds(Checkpoint, numbers, numbers, numbers, segment_lists(), epoch_lists())
+tables = st.none() | st.binary(max_size=40)
+checkpoints = st.builds(Checkpoint, numbers, numbers, numbers, segment_lists(), epoch_lists(), tables)
 
 SEGMENT_FIELDS = ("base", "generation", "size", "next_offset", "max_timestamp", "created_ms")
 SEGMENT = Segment(10, 2, 4_096, 90, 1_700_000_000_000, 1_700_000_000_005)
 SEGMENT_ITEMS = asdict(SEGMENT)
-SAMPLE = Checkpoint(3, 12, 40, [SEGMENT, Segment(90, 0, 0, 90, -1, 1_700_000_000_009)], [(1, 12), (4, 60)])
+SAMPLE = Checkpoint(3, 12, 40, [SEGMENT, Segment(90, 0, 0, 90, -1, 1_700_000_000_009)], [(1, 12), (4, 60)], b"table")
 
 
 def signed(body: bytes) -> bytes:
@@ -93,6 +94,27 @@ def test_an_operator_can_read_it() -> None:
         "created_ms": 1_700_000_000_005,
     }
     assert fields["epochs"] == [[1, 12], [4, 60]]
+    assert fields["producers"] == "dGFibGU="
+
+
+def test_one_without_producers_is_what_the_first_version_wrote() -> None:
+    without = evolve(SAMPLE, producers=b"")
+    fields = json.loads(encode_checkpoint(without).split(b"\n")[1])
+    assert fields["version"] == 1
+    assert "producers" not in fields
+    assert decode_checkpoint(encode_checkpoint(without)) == without
+
+
+@pytest.mark.parametrize("table", ["dGFibGU", "dGFi bGU=", "d", "dGFibGU=\n", "\xe4", 1, [], False])
+def test_a_table_of_producers_that_is_no_base64_is_refused(table: object) -> None:
+    with pytest.raises(CheckpointError, match="expected a table of producers") as caught:
+        decode_checkpoint(with_change({"producers": table}))
+    assert not caught.value.newer
+
+
+def test_the_first_version_knows_of_no_table() -> None:
+    with pytest.raises(CheckpointError, match="and nothing else"):
+        decode_checkpoint(with_change({"version": 1}))
 
 
 def test_it_ends_where_its_last_segment_does() -> None:
@@ -150,7 +172,10 @@ def test_a_field_of_any_other_kind_is_refused_though_the_crc_fits(name: str, val
     assert caught.value.newer == (name == "version" and type(value) is int and value > VERSION)
 
 
-@pytest.mark.parametrize("name", ["version", "incarnation", "start_offset", "cleaned_offset", "segments", "epochs"])
+NAMES = ("version", "incarnation", "start_offset", "cleaned_offset", "segments", "epochs", "producers")
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_field_that_is_missing_is_missed(name: str) -> None:
     with pytest.raises(CheckpointError):
         decode_checkpoint(with_change({}, without=name))
@@ -187,9 +212,9 @@ def test_a_body_that_is_no_object_is_refused_though_the_crc_fits(body: bytes) ->
         decode_checkpoint(signed(body))
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"version": 2, "segments": "in some other form", "more": 1}])
+@pytest.mark.parametrize("change", [{"version": 3}, {"version": 3, "segments": "in some other form", "more": 1}])
 def test_a_newer_version_is_refused_by_its_number(change: dict[str, object]) -> None:
-    with pytest.raises(CheckpointError, match="has version 2, this release reads version 1") as caught:
+    with pytest.raises(CheckpointError, match="has version 3, this release reads versions up to 2") as caught:
         decode_checkpoint(with_change(change))
     assert caught.value.newer
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from goqueue.core.log.config import Fsync, LogConfig
 from goqueue.core.log.effects import Append, Effect, Read, Sync, SyncToken
 from goqueue.core.log.log import Log
-from goqueue.core.partition.partition import Partition, Publishing, WaitingFetch
+from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import HEADER_BYTES, Lane, read_header
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import Code, Fetch, NewRecord, Published, Refusal
@@ -17,14 +18,15 @@ from tests.core.log.batches import FIRST, STREAM, WALL_MS, beginning, empty_log,
 
 def partition_of(fsync: Fsync = Fsync.EVERY, batch_bytes_max: int = 1 << 20) -> Partition:
     """An empty partition 0 of a topic called orders."""
-    return Partition("orders", 0, empty_log(settings_of(fsync=fsync, batch_bytes_max=batch_bytes_max)))
+    log = empty_log(settings_of(fsync=fsync, batch_bytes_max=batch_bytes_max))
+    return Partition("orders", 0, log, RecentBatches(0))
 
 
 def publish(partition: Partition, *records: NewRecord, to: int = 1) -> Publishing:
     """Let some messages be gathered."""
     publishing = Publishing(to, [None] * len(records), len(records))
-    for at, record in enumerate(records):
-        partition.gather(0, WALL_MS, record, publishing, at)
+    if records:
+        partition.gather(0, WALL_MS, publishing, records, list(range(len(records))))
     return publishing
 
 
@@ -183,7 +185,11 @@ def spoiled(position: int) -> bytearray:
         (spoiled(HEADER_BYTES + 3), Code.CORRUPT_BATCH),
         (encode([(5, None, b"v", ())]) + b"x", Code.CORRUPT_BATCH),
         (encode([(5, None, bytes(2_000), ())]), Code.TOO_LARGE),
-        (encode([(5, None, b"v", ())], producer_id=5, producer_epoch=0, base_sequence=0), Code.INVALID),
+        (encode([(5, None, b"v", ())], producer_id=5, producer_epoch=0, base_sequence=1), Code.OUT_OF_ORDER),
+        (encode([(5, None, b"v", ())], producer_id=5, producer_epoch=0), Code.INVALID),
+        (encode([(5, None, b"v", ())], producer_id=5, base_sequence=0), Code.INVALID),
+        (encode([(5, None, b"v", ())], control=True), Code.INVALID),
+        (encode([(5, None, b"v", ())], append_ms=6), Code.INVALID),
         (encode([(5, None, b"v", ())], transactional=True), Code.INVALID),
     ],
 )
@@ -259,20 +265,6 @@ def test_an_offset_that_is_not_there_is_refused(offset: int) -> None:
     assert (refusal.code, refusal.field) == (Code.OFFSET_OUT_OF_RANGE, "offset")
 
 
-def test_a_waiting_fetch_is_due_when_there_is_news_or_no_time_left() -> None:
-    partition = partition_of()
-    news, late = WaitingFetch(1, Fetch("orders", 0, 0), 100), WaitingFetch(2, Fetch("orders", 0, 5), 50)
-    partition.waiting = [news, late]
-    assert list(partition.due(49)) == []
-    assert list(partition.due(50)) == [late]
-    publish(partition, message())
-    partition.synced(0, token_of(partition.take(0)))
-    assert list(partition.due(51)) == []  # what is not handed to the disk is not acknowledged
-    partition.written()
-    assert list(partition.due(51)) == [news]
-    assert partition.waiting == []
-
-
 def test_closing_writes_what_was_gathered_before_it_gives_room_back() -> None:
     partition = partition_of()
     publishing = publish(partition, message(b"a"))
@@ -288,7 +280,8 @@ def test_closing_writes_what_was_gathered_before_it_gives_room_back() -> None:
 
 
 def test_the_batch_is_stamped_in_place() -> None:
-    partition = Partition("orders", 0, Log(STREAM, LogConfig(), empty_log()._clock, beginning(LogConfig(), 7)))
+    log = Log(STREAM, LogConfig(), empty_log()._clock, beginning(LogConfig(), 7))
+    partition = Partition("orders", 0, log, RecentBatches(0))
     batch = encode([(5, None, b"v", ())])
     partition.publish_batch(0, batch, Publishing(1, [None], 1))
     [append, _] = partition.take(0)

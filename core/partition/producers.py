@@ -1,0 +1,64 @@
+"""Whether a batch of an idempotent producer is the one that comes next, one that was taken before, or neither.
+
+A producer numbers its records from 0 on, per partition. It may have several batches under way and sends again what it
+hears nothing of, so the same batch may come twice, and after one that was refused the next may come first. Taking each
+sequence once and in order makes every record of it stand in the log once and in order.
+
+A batch that equals one of the last five is answered as that one was; a producer has at most five under way. An older
+one is refused: it was taken, but where is not remembered. A higher epoch begins at 0 and shuts the lower ones out.
+
+A producer of which nothing is known begins at 0, or is refused. Kafka accepts any first sequence, since it may have
+forgotten an idle producer. But the same is seen of a new one whose first batch was refused or lost in a crash: taking
+its second batch would let the first one be refused for ever. Whoever was forgotten has been idle for a day, so all it
+sent is settled, and a new id costs it nothing. What is left is a batch with sequence 0 that is sent again a day after
+it was taken, or after `PRODUCERS_MAX` others were used: it is taken for a new producer's.
+"""
+
+from goqueue.core.log.producers import Produced, Producers, advance
+from goqueue.core.records.batch import Header
+from goqueue.core.records.varint import INT32_MAX
+from goqueue.core.verbs import Code, Refusal
+
+# Of two sequences on a ring the nearer way round tells which came first.
+_HALF = (INT32_MAX + 1) // 2
+
+
+def judge(producers: Producers, header: Header) -> Produced | Refusal | None:
+    """None when the batch is to be appended, where it went when that was done before, a refusal otherwise."""
+    producer_id, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
+    if epoch < 0 or first < 0:
+        message = f"a batch of producer {producer_id} needs an epoch and a sequence, found {epoch} and {first}"
+        return Refusal(Code.INVALID, message, "batch")
+    known = producers.last(producer_id)
+    if known is None or epoch > known[0]:
+        return None if first == 0 else _no_beginning(header, known)
+    if epoch < known[0]:
+        message = f"producer {producer_id} goes on under epoch {known[0]}, epoch {epoch} is shut out"
+        return Refusal(Code.FENCED, message, "batch")
+    expected = advance(known[1], 1)
+    return None if first == expected else _out_of_turn(producers, header, expected)
+
+
+def _no_beginning(header: Header, known: tuple[int, int] | None) -> Refusal:
+    begun = f"producer {header.producer_id} is not known here, or not any more"
+    if known is not None:
+        begun = f"producer {header.producer_id} begins epoch {header.producer_epoch}"
+    message = f"{begun}: expected sequence 0, found {header.base_sequence}"
+    return Refusal(Code.OUT_OF_ORDER, message, "batch")
+
+
+def _out_of_turn(producers: Producers, header: Header, expected: int) -> Produced | Refusal:
+    producer_id, first = header.producer_id, header.base_sequence
+    last = advance(first, header.last_offset_delta)
+    for one in producers.batches(producer_id):
+        if one.first_sequence == first and one.last_sequence == last:
+            return one
+    behind = (expected - first) & INT32_MAX
+    if behind < _HALF:
+        message = (
+            f"sequence {first} of producer {producer_id} is a duplicate: expected {expected}, and sequences {first} to"
+            f" {last} are none of the last batches"
+        )
+    else:
+        message = f"producer {producer_id} left a gap: expected sequence {expected}, found {first}"
+    return Refusal(Code.OUT_OF_ORDER, message, "batch")
