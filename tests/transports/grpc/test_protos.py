@@ -6,7 +6,8 @@
 from pathlib import Path
 
 import goqueue.transports.grpc.protos
-from goqueue.transports.grpc.protos.generate import GENERATED, compile_protos, generated_modules
+from goqueue.proto.generate import compile_protos
+from goqueue.transports.grpc.protos.generate import GENERATED, generated_modules
 
 HERE = Path(__file__).parent
 ECHO = HERE / "echo_messages.py"
@@ -21,7 +22,7 @@ def echo_module(room: Path) -> str:
 def test_grpcs_own_messages_are_current() -> None:
     folder = Path(goqueue.transports.grpc.protos.__file__).parent
     for name, text in generated_modules().items():
-        assert (folder / name).read_text() == text, "run python -m goqueue.transports.grpc.protos.generate"
+        assert (folder / name).read_text() == text, "run ./dev proto"
 
 
 def test_the_tests_messages_are_current(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_reflection.v1alpha import reflection_pb2 as messages
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
+from goqueue.proto.generate import compile_protos
 from goqueue.transports.grpc.health import Health
-from goqueue.transports.grpc.protos.generate import compile_protos
 from goqueue.transports.grpc.reflection import with_reflection
 from goqueue.transports.grpc.service import GrpcService
 from tests.transports.grpc.echo_service import Echo

@@ -1,0 +1,48 @@
+"""Refusals on their way out, and those that arise on the way in: requests that cannot be meant as they stand."""
+
+from typing import TypeAlias
+
+from goqueue.core.verbs import Acks, Code, Refusal
+from goqueue.proto import v1
+from goqueue.proto.fields import made
+
+_ACKS: dict[int, Acks] = {v1.Acks.ALL: Acks.ALL, v1.Acks.LEADER: Acks.LEADER, v1.Acks.NONE: Acks.NONE}
+_UINT32_MAX = (1 << 32) - 1
+
+# A problem with a request: the sentence for a person, and the field.
+Problem: TypeAlias = tuple[str, str]
+
+
+def refusal(refused: Refusal) -> v1.Refusal:
+    """A refusal as a message."""
+    retry_after_ms = min(refused.retry_after_ms, _UINT32_MAX)
+    return made(
+        v1.Refusal, code=str(refused.code), message=refused.message, field=refused.field, retry_after_ms=retry_after_ms
+    )
+
+
+def invalid(message: str, field: str) -> Refusal:
+    """The refusal of a request for a field that cannot be meant."""
+    return Refusal(Code.INVALID, message, field)
+
+
+def missing(field: str) -> Refusal:
+    """The refusal of a request that leaves out what it needs."""
+    return invalid(f"{field} is required", field)
+
+
+def negative(field: str, number: int) -> Refusal:
+    """The refusal of a number below zero."""
+    return invalid(f"{field} must not be negative, and is {number}", field)
+
+
+def acks(number: int) -> Acks | Refusal:
+    """What a publish waits for."""
+    known = _ACKS.get(number)
+    if known is None:
+        return invalid(f"acks must be one of {', '.join(_named(v1.Acks))}, not {int(number)}", "acks")
+    return known
+
+
+def _named(enum: type[v1.Acks]) -> list[str]:
+    return [f"{each.value} ({each.name})" for each in enum]
