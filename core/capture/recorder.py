@@ -1,0 +1,179 @@
+"""Stands in for a node before its driver, notes down every verb and a digest of what comes out, and hands both on.
+
+A driver that is to be captured calls this in place of the node. A verb is noted before the node hears of it: when the
+node dies of it, it is the last thing in the capture. Nothing here touches a disk; `take_block` gives the notes away.
+
+It is a `Node` by type and has every public verb of one, so a driver need not know which of the two it drives, and a
+signature that changes there is found here by the type checker. Everything else of the node shows through.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from goqueue.core.capture.digest import Shapes, digest, readable
+from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
+from goqueue.core.capture.snapshot import snapshot
+from goqueue.core.capture.vocabulary import Vocabulary
+from goqueue.core.log.compaction import CompactionOutput
+from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
+from goqueue.core.log.log import LogState
+from goqueue.core.node import Node
+from goqueue.core.ready import Ready
+from goqueue.core.verbs import Caller, Request
+
+
+class Recorder(Node):
+    """A node that is written down while it works."""
+
+    def __init__(self, node: Node, vocabulary: Vocabulary, *, keeps_records: bool = False) -> None:
+        # Not the constructor of Node: this one has no state of its own but its notes.
+        self.node = node
+        self._vocabulary = vocabulary
+        self._keeps_records = keeps_records
+        self._shapes = Shapes()
+        self._past = 0
+        self._notes = EventWriter(vocabulary, keeps_records=keeps_records)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "node":
+            raise AttributeError(name)
+        return getattr(self.node, name)
+
+    # --- the notes
+
+    @property
+    def event_count(self) -> int:
+        """How many events were noted since the beginning."""
+        return self._past + self._notes.count
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much `take_block` would give."""
+        return len(self._notes.out)
+
+    def take_block(self) -> bytes:
+        """The notes since the last call."""
+        block = bytes(self._notes.out)
+        self._notes.out.clear()
+        return block
+
+    def begin_file(self) -> bytes:
+        """A snapshot of the node; the events that follow can be read without any before them."""
+        assert not self._notes.out, "events before the snapshot would be lost"
+        # Whoever goes on from the snapshot finds them on the disk, as the node will.
+        self.node.forget_recent(0)
+        content = snapshot(self._vocabulary, self.node)
+        self._past += self._notes.count
+        self._notes = EventWriter(self._vocabulary, keeps_records=self._keeps_records)
+        return content
+
+    # --- the verbs
+
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+        """Note a request and pass it on."""
+        self._notes.ask(now, to, caller, request)
+        self.node.ask(now, to, caller, request)
+
+    def is_started(self) -> bool:
+        """As the node says."""
+        return self.node.is_started()
+
+    def forget(self, to: int) -> None:
+        """Note that nobody waits any more, and pass it on."""
+        self._notes.forget(to)
+        self.node.forget(to)
+
+    def opened(self, now: int, stream: str, state: LogState, records: Iterable[bytes] = ()) -> None:
+        """Note a stream that was recovered, and pass it on."""
+        values = list(records)
+        self._notes.call(now, "opened", (stream, state, values))
+        self.node.opened(now, stream, state, values)
+
+    def open_failed(self, now: int, stream: str, why: str) -> None:
+        """Note a stream that cannot be recovered, and pass it on."""
+        self._notes.call(now, "open_failed", (stream, why))
+        self.node.open_failed(now, stream, why)
+
+    def removed(self, now: int, folder: str) -> None:
+        """Note a folder that is gone, and pass it on."""
+        self._notes.call(now, "removed", (folder,))
+        self.node.removed(now, folder)
+
+    def written(self, now: int) -> None:
+        """Note that all writes are done, and pass it on."""
+        self._notes.plain(now, WRITTEN)
+        self.node.written(now)
+
+    def synced(self, now: int, stream: str, token: SyncToken) -> None:
+        """Note a promise kept, and pass it on."""
+        self._notes.synced(now, stream, token)
+        self.node.synced(now, stream, token)
+
+    def disk_failed(self, now: int, stream: str, why: str) -> None:
+        """Note a disk that failed, and pass it on."""
+        self._notes.call(now, "disk_failed", (stream, why))
+        self.node.disk_failed(now, stream, why)
+
+    def read_done(self, now: int, token: int, result: ReadResult | TimeResult | None) -> None:
+        """Note what a read came to, and pass it on."""
+        self._notes.read_done(now, token, result)
+        self.node.read_done(now, token, result)
+
+    def read_failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
+        """Note a read that failed, and pass it on."""
+        self._notes.call(now, "read_failed", (token, why), {"damaged": damaged})
+        self.node.read_failed(now, token, why, damaged=damaged)
+
+    def compacted(self, now: int, stream: str, end_offset: int, outputs: list[CompactionOutput]) -> bool:
+        """Note a compaction that was carried out, and pass it on."""
+        self._notes.call(now, "compacted", (stream, end_offset, outputs))
+        return self.node.compacted(now, stream, end_offset, outputs)
+
+    def compaction_failed(self, now: int) -> None:
+        """Note a compaction that failed, and pass it on."""
+        self._notes.call(now, "compaction_failed", ())
+        self.node.compaction_failed(now)
+
+    def deadline(self) -> int | None:
+        """Ask the node, and note the answer."""
+        due = self.node.deadline()
+        self._notes.deadline(due)
+        return due
+
+    def wake(self, now: int) -> None:
+        """Note that time has passed, and pass it on."""
+        self._notes.plain(now, WAKE)
+        self.node.wake(now)
+
+    def clock_moved(self, now: int, wall_ms: int) -> None:
+        """Note what the wall says, and pass it on."""
+        self._notes.clock_moved(now, wall_ms)
+        self.node.clock_moved(now, wall_ms)
+
+    def forget_recent(self, now: int) -> None:
+        """Note that memory is wanted back, and pass it on."""
+        self._notes.call(now, "forget_recent", ())
+        self.node.forget_recent(now)
+
+    def close(self, now: int) -> None:
+        """Note the end, and pass it on."""
+        self._notes.call(now, "close", ())
+        self.node.close(now)
+
+    def take(self, now: int) -> Ready:
+        """Ask the node, and note a digest of what comes."""
+        try:
+            ready = self.node.take(now)
+        except BaseException:
+            self._notes.plain(now, TAKE_DIED)
+            raise
+        if ready:
+            words = readable(ready) if self._keeps_records else ""
+            self._notes.taken(now, self._shapes.of(ready), digest(ready), words)
+        else:
+            self._notes.plain(now, TAKEN_NOTHING)
+        return ready
+
+    def check(self) -> None:
+        """Have the node check itself; nothing is noted."""
+        self.node.check()

@@ -1,0 +1,200 @@
+"""The files of a capture as they are found in a folder, and their replay, one after another or one alone.
+
+A file is named by its run, the wall time at which the capture began, and its number in the run. Runs of several
+processes may lie in one folder; between two of them nothing is continuous. What a process that was killed leaves is a
+last file that ends within a block: that is told, and everything before it counts.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from attrs import define, field
+
+from goqueue.core.capture.errors import CaptureError, TruncatedCapture
+from goqueue.core.capture.events import FORMS, Event, EventReader
+from goqueue.core.capture.frames import BlockKind, Heading, decode_heading, read_blocks
+from goqueue.core.capture.replay import Divergence, Replayer
+from goqueue.core.capture.vocabulary import Vocabulary
+
+_NAME = re.compile(r"([0-9]{13,19})-([0-9]{6,12})\.capture")
+
+
+@define
+class CaptureFile:
+    """One file of a run."""
+
+    path: str
+    name: str
+    run: int
+    sequence: int
+
+
+def name_of(run: int, sequence: int) -> str:
+    """`1700000000000-000003.capture`: sorted by name, files are in order."""
+    return f"{run:013d}-{sequence:06d}.capture"
+
+
+def list_captures(folder: str) -> list[CaptureFile]:
+    """The files of a folder that are named as those of captures, oldest first. Raises OSError."""
+    found = [parse_name(os.path.join(folder, name)) for name in os.listdir(folder)]
+    return sorted((one for one in found if one is not None), key=lambda one: (one.run, one.sequence))
+
+
+def parse_name(path: str) -> CaptureFile | None:
+    """The file at a path, if it is named as those of captures are."""
+    name = os.path.basename(path)
+    matched = _NAME.fullmatch(name)
+    return CaptureFile(path, name, int(matched[1]), int(matched[2])) if matched else None
+
+
+def read_heading(file: CaptureFile) -> Heading:
+    """Whose capture a file is part of. Raises CaptureError, OSError."""
+    with open(file.path, "rb") as opened:
+        kind, block = next(read_blocks(opened.read), (BlockKind.EVENTS, b""))
+        return _expect_heading(kind, block)
+
+
+def read_events(file: CaptureFile, vocabulary: Vocabulary) -> Iterator[Event]:
+    """The events of a file as they were captured, without telling them to anybody. Raises CaptureError, OSError."""
+    reader = EventReader(vocabulary, read_heading(file).first_event)
+    with open(file.path, "rb") as opened:
+        for kind, block in read_blocks(opened.read):
+            if kind is BlockKind.EVENTS:
+                yield from reader.events(block)
+
+
+@define
+class Fault:
+    """A file that could not be read to its end, and why; `is_tail` when that is all a killed process left."""
+
+    name: str
+    why: str
+    is_tail: bool = False
+
+
+@define
+class Replay:
+    """What came of replaying some files."""
+
+    files: int = 0
+    snapshots: int = 0
+    events: int = 0
+    size_bytes: int = 0
+    faults: list[Fault] = field(factory=list)
+    divergence: Divergence | None = None
+    diverged_in: str = ""
+    diverged_wall_ms: int = 0
+    # Who wrote the files, each release once.
+    versions: list[str] = field(factory=list)
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether all that was captured was read and came out the same; the end that a kill cut off does not count."""
+        return self.divergence is None and self.snapshots > 0 and all(fault.is_tail for fault in self.faults)
+
+
+def replay(
+    files: Iterable[CaptureFile], vocabulary: Vocabulary, progress: Callable[[int], None] = lambda _: None
+) -> Replay:
+    """Replay files in their order, each from the one before it where they are continuous; `progress` counts bytes."""
+    outcome = Replay()
+    walk = _Walk(outcome, vocabulary, progress)
+    for file in files:
+        walk.through(file)
+        if outcome.divergence is not None:
+            break
+    return outcome
+
+
+class _Walk:
+    """A replay under way."""
+
+    def __init__(self, outcome: Replay, vocabulary: Vocabulary, progress: Callable[[int], None]) -> None:
+        self._outcome = outcome
+        self._vocabulary = vocabulary
+        self._progress = progress
+        self._replayer = Replayer(vocabulary)
+        self._previous: CaptureFile | None = None
+
+    def through(self, file: CaptureFile) -> None:
+        """Replay one file, and note what keeps it from being read."""
+        self._outcome.files += 1
+        try:
+            self._replay(file)
+        except (CaptureError, OSError) as error:
+            is_tail = isinstance(error, TruncatedCapture)
+            self._outcome.faults.append(Fault(file.name, str(error), is_tail))
+            self._replayer.leave()
+        self._previous = file
+
+    def _replay(self, file: CaptureFile) -> None:
+        for number, (kind, block) in enumerate(self._blocks(file)):
+            if number == 0:
+                heading = _expect_heading(kind, block)
+            elif number == 1:
+                self._begin(file, heading, kind, block)
+                at_ms = heading.wall_ms - heading.now // 1_000_000
+            elif kind is BlockKind.EVENTS:
+                before = self._replayer.events
+                self._diverged(file, self._replayer.feed(block))
+                self._outcome.events += self._replayer.events - before
+            else:
+                raise CaptureError("a heading or a snapshot stands among its events")
+            if self._outcome.divergence is not None:
+                self._outcome.diverged_wall_ms = at_ms + self._outcome.divergence.now // 1_000_000
+                return
+
+    def _blocks(self, file: CaptureFile) -> Iterator[tuple[BlockKind, bytes]]:
+        with open(file.path, "rb") as opened:
+
+            def read(size: int) -> bytes:
+                content = opened.read(size)
+                self._progress(len(content))
+                self._outcome.size_bytes += len(content)
+                return content
+
+            yield from read_blocks(read)
+
+    def _begin(self, file: CaptureFile, heading: Heading, kind: BlockKind, block: bytes) -> None:
+        if kind is not BlockKind.SNAPSHOT:
+            raise CaptureError("no snapshot follows its heading")
+        if (heading.run, heading.sequence) != (file.run, file.sequence):
+            raise CaptureError(f"its heading says that it is {name_of(heading.run, heading.sequence)}")
+        if heading.version not in self._outcome.versions:
+            self._outcome.versions.append(heading.version)
+        self._join(file, heading)
+        self._outcome.snapshots += 1
+        self._diverged(file, self._replayer.begin(block, heading.first_event))
+
+    def _join(self, file: CaptureFile, heading: Heading) -> None:
+        """See whether a file goes on where the one before it ended."""
+        previous = self._previous
+        if previous is None or previous.run != file.run:
+            self._replayer.leave()
+            return
+        for fault in self._outcome.faults:
+            # What has a successor was left whole by its writer.
+            fault.is_tail = fault.is_tail and fault.name != previous.name
+        if previous.sequence + 1 != file.sequence:
+            self._replayer.leave()
+            missing = f"{file.sequence - previous.sequence - 1} files are missing before it"
+            self._outcome.faults.append(Fault(file.name, missing))
+        elif self._replayer.is_under_way and self._replayer.next_event != heading.first_event:
+            missing = f"events {self._replayer.next_event} to {heading.first_event} are missing before it"
+            self._replayer.leave()
+            self._outcome.faults.append(Fault(file.name, missing))
+
+    def _diverged(self, file: CaptureFile, found: Divergence | None) -> None:
+        if found is not None:
+            self._outcome.divergence = found
+            self._outcome.diverged_in = file.name
+
+
+def _expect_heading(kind: BlockKind, block: bytes) -> Heading:
+    if kind is not BlockKind.HEADING:
+        raise CaptureError("it does not begin with a heading")
+    heading = decode_heading(block)
+    if heading.forms != FORMS:
+        raise CaptureError(f"its events are those of another release: there {heading.forms}; here {FORMS}")
+    return heading

@@ -1,0 +1,34 @@
+"""Simulated worlds, captured: whatever a disk does to a node, told again it comes out the same."""
+
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from goqueue.core.capture.recorder import Recorder
+from goqueue.fuzz.options import draw_options
+from goqueue.fuzz.world import World
+from goqueue.storage.capture import Capture, CaptureLimits
+from goqueue.storage.capture_files import list_captures, replay
+from tests.core.capture.traffic import VOCABULARY
+
+STEPS = 1500
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_every_life_of_a_world_is_identical_when_it_is_told_again(tmp_path: Path, seed: int) -> None:
+    make_capture = partial(Capture, str(tmp_path), CaptureLimits(100_000, 1 << 30), in_place=True)
+    world = World(seed, draw_options(Random(f"{seed}/options")), None, make_capture)
+    try:
+        world.begin()
+        while world.steps < STEPS and world.step():
+            pass
+        assert world.sight.node is None or isinstance(world.sight.node, Recorder)
+    finally:
+        world.close()
+    found = list_captures(str(tmp_path))
+    outcome = replay(found, VOCABULARY)
+    assert outcome.is_identical, outcome
+    assert outcome.events > STEPS
+    assert len({one.run for one in found}) > 1, "the node lived only once"
