@@ -5,7 +5,17 @@ imported as `goqueue.core` and so on. The links here serve tools that read the t
 the shim below makes a checkout look like an installed package. Start reading at `docs/architecture.md`.
 """
 
+import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from goqueue import errors, testing
+    from goqueue.transports.client.connection import Connection, connect
+    from goqueue.transports.client.consumer import Consumer
+    from goqueue.transports.client.messages import Message, Published
+    from goqueue.transports.client.producer import Pending, Producer
+    from goqueue.transports.client.topics import Partition, Topic
 
 __version__ = "0.1.0"
 
@@ -14,3 +24,46 @@ __version__ = "0.1.0"
 _here = Path(__file__).parent
 if (_here / "core").is_symlink() or not (_here / "core").exists():
     __path__.insert(0, str(_here.parent))
+
+# The client, by the names that programs use: imported when first asked for, so that `import goqueue` costs nothing.
+_CLIENT = "goqueue.transports.client."
+_HOMES = {
+    "Connection": _CLIENT + "connection",
+    "Consumer": _CLIENT + "consumer",
+    "Message": _CLIENT + "messages",
+    "Partition": _CLIENT + "topics",
+    "Pending": _CLIENT + "producer",
+    "Producer": _CLIENT + "producer",
+    "Published": _CLIENT + "messages",
+    "Topic": _CLIENT + "topics",
+    "connect": _CLIENT + "connection",
+}
+_MODULES = ("errors", "testing")
+
+__all__ = [
+    "Connection",
+    "Consumer",
+    "Message",
+    "Partition",
+    "Pending",
+    "Producer",
+    "Published",
+    "Topic",
+    "connect",
+    "errors",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f"goqueue.{name}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'goqueue' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(home), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,30 @@
+"""Why something that a client asked for did not happen, and whether trying again can help.
+
+A failure is data: it waits with what failed until somebody asks. Codes are the broker's (`core.verbs.Code`), and a few
+for what no broker says.
+"""
+
+from attrs import define
+
+from goqueue.core.verbs import Code
+
+# What no broker says: time was up, the client was left, nobody was there to ask, or what was said makes no sense.
+DELIVERY_TIMEOUT = "delivery_timeout"
+DROPPED = "dropped"
+CONNECTION_LOST = "connection_lost"
+BAD_REPLY = "bad_reply"
+
+# The same request can succeed later, and perhaps somewhere else.
+PASSING = frozenset((CONNECTION_LOST, str(Code.UNAVAILABLE), str(Code.SHUTTING_DOWN), "deadline_exceeded"))
+# What is known of the topic is out of date, or the topic is gone: look, then decide.
+MISPLACED = frozenset((str(Code.TOPIC_NOT_FOUND), str(Code.PARTITION_NOT_FOUND)))
+
+
+@define
+class Failure:
+    """A code for programs, a sentence for a person, the field it is about, and when to try again if that is known."""
+
+    code: str
+    message: str
+    field: str = ""
+    retry_after_ms: int = 0

@@ -1,0 +1,148 @@
+"""A consumer without its network: where it stands in each partition, and what came that nobody has read.
+
+What came and was not read is kept as bytes and decoded when its turn comes, one batch at a time. Two offsets tell where
+a cursor stands: `fetched`, from which the broker is asked to go on, and `position`, the first that was not handed on. A
+connection that breaks costs neither: what came before is still handed on, and the next subscription begins at
+`fetched`.
+
+Invariants: offsets that are handed on rise within a partition, each at most once until a `seek`; nothing at or after
+`stop` is handed on.
+"""
+
+from collections import deque
+from typing import Generic, TypeVar
+
+from attrs import define, field
+
+from goqueue.core.client.decoding import Make, decode, made_of
+from goqueue.core.records.batch import Header, validate
+from goqueue.core.records.record import Record, iterate
+
+T = TypeVar("T")
+
+
+@define(eq=False)
+class Cursor:
+    """Where a consumer stands in one partition; `stop` is the first offset, `stop_ms` the first time, not wanted."""
+
+    topic: str
+    partition: int
+    fetched: int
+    position: int
+    stop: int | None = None
+    stop_ms: int | None = None
+    is_done: bool = False
+
+    def finish_at(self, offset: int) -> None:
+        """Everything before `offset` was handed on or is wanted by nobody."""
+        self.position = max(self.position, offset)
+        if self.stop is not None and self.position >= self.stop:
+            self.position = self.stop
+            self.is_done = True
+
+
+@define
+class _Arrival:
+    cursor: Cursor
+    batches: bytes
+    next_offset: int
+    at: int = 0
+
+
+@define(eq=False)
+class Fetching(Generic[T]):
+    """The cursors of one consumer; what it hands out is what `make` makes of records."""
+
+    cursors: list[Cursor]
+    make: Make[Cursor, T]
+    _arrived: deque[_Arrival] = field(factory=deque)
+
+    def __attrs_post_init__(self) -> None:
+        for cursor in self.cursors:
+            cursor.finish_at(cursor.position)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every partition has come to its stop."""
+        return all(cursor.is_done for cursor in self.cursors)
+
+    def wanted(self) -> list[Cursor]:
+        """The cursors to subscribe for, each from `fetched` on."""
+        return [cursor for cursor in self.cursors if not cursor.is_done and not self._has_stop(cursor)]
+
+    def _has_stop(self, cursor: Cursor) -> bool:
+        return cursor.stop is not None and cursor.fetched >= cursor.stop
+
+    def received(self, cursor: Cursor, batches: bytes, next_offset: int) -> None:
+        """Batches came that go on where the cursor's last ones ended."""
+        if next_offset > cursor.fetched:
+            self._arrived.append(_Arrival(cursor, batches, next_offset))
+            cursor.fetched = next_offset
+
+    def seek(self, cursor: Cursor, offset: int) -> None:
+        """Go on elsewhere; what came for this cursor is forgotten."""
+        assert offset >= 0
+        self._arrived = deque(one for one in self._arrived if one.cursor is not cursor)
+        cursor.fetched = cursor.position = offset
+        cursor.is_done = False
+        cursor.finish_at(offset)
+
+    def next(self) -> tuple[Cursor, list[T], int] | None:
+        """What is made of the next batch that has any for us, and its size; None when nothing is left of what came.
+
+        Raises BatchError where the bytes are damaged. The cursor's position stays at the first record until `handed`.
+        """
+        while self._arrived:
+            arrival = self._arrived[0]
+            cursor = arrival.cursor
+            if cursor.is_done or arrival.at >= len(arrival.batches):
+                self._arrived.popleft()
+                if not cursor.is_done:
+                    cursor.finish_at(arrival.next_offset)
+                continue
+            at = arrival.at
+            header = validate(arrival.batches, at, compacted=True)
+            arrival.at += header.size
+            made = self._made(cursor, header, arrival.batches, at)
+            if made:
+                return cursor, made, header.size
+        return None
+
+    def handed(self, cursor: Cursor, offset: int) -> None:
+        """Everything before `offset` was handed on."""
+        cursor.finish_at(offset)
+
+    def _made(self, cursor: Cursor, header: Header, batches: bytes, at: int) -> list[T]:
+        """What is made of those records of a batch that are wanted."""
+        start, stop, stop_ms = cursor.position, cursor.stop, cursor.stop_ms
+        if header.is_control or header.last_offset < start:
+            cursor.finish_at(header.next_offset)
+            return []
+        is_cut = header.base_offset < start or (stop is not None and header.last_offset >= stop)
+        if not is_cut and (stop_ms is None or header.max_timestamp < stop_ms):
+            made = decode(batches, at, header, cursor, self.make)
+        else:
+            records = self._wanted(cursor, header, list(iterate(batches[at : at + header.size])))
+            made = [made_of(record, cursor, self.make) for record in records]
+        if not made:
+            cursor.finish_at(header.next_offset)
+        return made
+
+    def _wanted(self, cursor: Cursor, header: Header, records: list[Record]) -> list[Record]:
+        start, stop = cursor.position, cursor.stop
+        if header.base_offset < start:
+            records = [record for record in records if record.offset >= start]
+        if stop is not None and header.last_offset >= stop:
+            records = [record for record in records if record.offset < stop]
+        if cursor.stop_ms is not None and header.max_timestamp >= cursor.stop_ms:
+            records = self._until(cursor, records)
+        return records
+
+    def _until(self, cursor: Cursor, records: list[Record]) -> list[Record]:
+        """Those before the first that is too late, at which the cursor stops from here on."""
+        assert cursor.stop_ms is not None
+        for place, record in enumerate(records):
+            if record.timestamp >= cursor.stop_ms:
+                cursor.stop = record.offset
+                return records[:place]
+        return records

@@ -1,0 +1,135 @@
+"""What is on its way to one partition: parcels that grow, that wait, and that were sent and have no answer.
+
+Parcels reach the partition in the order in which they became due. With an idempotent producer up to five are in flight,
+each with the sequence that follows the one before; the broker takes each once and in that order, whatever is sent
+again. Without one a single parcel is in flight, since two of which the first is refused would change places.
+
+When a parcel must be sent again the pipeline halts: the answers to all that is in flight are awaited first (the broker
+refuses them as out of order), then everything unanswered is sent once more, in order, with the same numbers.
+
+Numbers change in one case. The oldest parcel is refused as out of order although all before it are settled: a parcel
+before it failed for good and left a gap, or the broker has forgotten the producer. Then neither this parcel nor a
+later one can have been taken, so a new epoch begins and sequences count from 0. The broker shuts the old epoch out, and
+with it whatever of it may still be on its way. It takes no first sequence but 0, so the first of an epoch goes first.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from goqueue.core.client.failure import Failure
+from goqueue.core.client.parcel import SEQUENCES, Parcel
+from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane
+
+if TYPE_CHECKING:
+    from goqueue.core.client.routing import Route
+
+IN_FLIGHT_MAX = 5
+EPOCH_MAX = (1 << 15) - 1
+
+
+class Pipeline:
+    """The way to one partition."""
+
+    __slots__ = (
+        "address", "attempts", "awaiting", "epoch", "flight", "halt", "is_halted", "is_misplaced", "is_ready",
+        "limit", "message_bytes_max", "open", "partition", "producer_id", "queue", "renumbers", "route", "sequence",
+        "topic", "unsent",
+    )  # fmt: skip
+
+    def __init__(self, route: "Route", partition: int, address: str) -> None:
+        self.route = route
+        # How many parcels may be in flight.
+        self.limit = route.limit
+        self.topic = route.topic
+        self.partition = partition
+        self.address = address
+        self.message_bytes_max = route.message_bytes_max
+        # By lane: the parcel that takes the next record.
+        self.open: list[Parcel | None] = [None] * len(Lane)
+        # Due and never sent; the last ones may still be open.
+        self.queue: deque[Parcel] = deque()
+        # Sent at least once, or half of such a one, without an outcome; `awaiting` of them on the current connection.
+        self.flight: deque[Parcel] = deque()
+        self.awaiting = 0
+        self.unsent = 0
+        self.is_ready = False
+        self.is_halted = False
+        self.is_misplaced = False
+        # While halted: not before this time.
+        self.halt = 0
+        self.attempts = 0
+        self.producer_id = NO_PRODUCER
+        self.epoch = NO_EPOCH
+        self.sequence = NO_SEQUENCE
+        self.renumbers = False
+
+    def identify(self, producer_id: int, epoch: int) -> None:
+        """Number what comes from here on, and what is in flight, as this producer's from the beginning."""
+        assert not self.awaiting
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.sequence = 0
+        self.renumbers = False
+        for parcel in self.flight:
+            parcel.renumber(producer_id, epoch, self.sequence)
+            self.count_on(parcel.count)
+
+    def count_on(self, count: int) -> None:
+        """The sequence after `count` records; 31 bits of it, and then again from 0."""
+        self.sequence = (self.sequence + count) & (SEQUENCES - 1)
+
+    def withdraw(self, parcel: Parcel) -> None:
+        """Its answer is there, or will never come."""
+        assert parcel.request_id
+        parcel.request_id = 0
+        self.awaiting -= 1
+        self.unsent += 1
+
+    def remove(self, parcel: Parcel) -> None:
+        """Nothing will be sent of it any more, wherever it is."""
+        assert not parcel.request_id
+        if self.open[parcel.lane] is parcel:
+            self.open[parcel.lane] = None
+        if parcel.content is None:
+            if parcel.is_due:
+                self.queue.remove(parcel)
+        else:
+            self.unsent -= 1
+            self.flight.remove(parcel)
+
+    def replace(self, parcel: Parcel, halves: tuple[Parcel, Parcel]) -> None:
+        """Send these two where one was to be sent again, in its place."""
+        assert not parcel.request_id
+        place = self.flight.index(parcel)
+        self.flight[place] = halves[0]
+        self.flight.insert(place + 1, halves[1])
+        self.unsent += 1
+
+    def parcels(self) -> list[Parcel]:
+        """All without an outcome, the oldest first."""
+        opened = [parcel for parcel in self.open if parcel is not None and not parcel.is_due]
+        return [*self.flight, *self.queue, *opened]
+
+    def halt_until(self, now: int, failure: Failure, delay_ns: int) -> None:
+        """Send nothing more before the answers to what is in flight are there and the time has come."""
+        self.is_halted = True
+        self.halt = max(self.halt, now + max(delay_ns, failure.retry_after_ms * 1_000_000))
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        sent = [parcel.request_id > 0 for parcel in self.flight]
+        assert sum(sent) == self.awaiting
+        assert len(sent) - self.awaiting == self.unsent
+        assert self.awaiting <= IN_FLIGHT_MAX
+        assert all(parcel.content is not None for parcel in self.flight)
+        assert all(parcel.content is None and parcel.is_due for parcel in self.queue)
+        assert not any(parcel.is_settled for parcel in self.parcels())
+        if self.producer_id != NO_PRODUCER and not self.renumbers:
+            self._check_sequences()
+
+    def _check_sequences(self) -> None:
+        expected = self.sequence
+        for parcel in reversed(self.flight):
+            # A parcel that failed in the middle leaves a gap, and never an overlap.
+            assert (expected - parcel.sequence - parcel.count) & (SEQUENCES - 1) < SEQUENCES // 2
+            expected = parcel.sequence

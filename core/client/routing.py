@@ -1,0 +1,85 @@
+"""Which partition a record goes to, and where its leader is.
+
+A key is hashed as the topic's setting says, with the broker's own functions, so that it is of no account who chooses. A
+record without a key goes where the last one went until that parcel is due, and then to the next partition in an order
+that was drawn at random once: parcels get large, and of many clients not all begin with partition 0. `sticky` treats
+every record like that; `round_robin` sends each to the next partition of that order.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from attrs import define
+
+from goqueue.core.client.pipeline import Pipeline
+from goqueue.core.partition.partitioners import Partitioner
+from goqueue.core.records.varint import Readable
+
+ROUND_ROBIN = "round_robin"
+# These look at no keys.
+KEYLESS = (ROUND_ROBIN, "sticky")
+
+
+@define
+class Layout:
+    """What a client knows of a topic: its partitions' leaders by address, and the settings that concern a producer."""
+
+    topic: str
+    leaders: list[str]
+    partitioner: str
+    message_bytes_max: int
+
+
+class Route:
+    """The way to one topic."""
+
+    __slots__ = (
+        "_hash", "_is_spread", "_order", "_place", "_random", "limit", "message_bytes_max", "next", "pipelines",
+        "topic",
+    )  # fmt: skip
+
+    def __init__(self, layout: Layout, random: Random, limit: int) -> None:
+        self.topic = layout.topic
+        self.limit = limit
+        self.message_bytes_max = layout.message_bytes_max
+        self.pipelines: list[Pipeline] = []
+        self._random = random
+        self.revise(layout)
+
+    def revise(self, layout: Layout) -> list[Pipeline]:
+        """Take over what is known newly; the pipelines of partitions that are no more."""
+        assert layout.leaders
+        self.message_bytes_max = layout.message_bytes_max
+        self._is_spread = layout.partitioner == ROUND_ROBIN
+        count = len(layout.leaders)
+        for partition in range(len(self.pipelines), count):
+            self.pipelines.append(Pipeline(self, partition, layout.leaders[partition]))
+        gone = self.pipelines[count:]
+        del self.pipelines[count:]
+        for pipeline in self.pipelines:
+            pipeline.message_bytes_max = layout.message_bytes_max
+        self._hash: Callable[[Readable], int] | None = None
+        if layout.partitioner not in KEYLESS:
+            self._hash = Partitioner(layout.partitioner, count).choose
+        self._order = self._random.sample(range(count), count)
+        self._place = 0
+        self.next = self.pipelines[self._order[0]]
+        return gone
+
+    def choose(self, key: Readable | None) -> Pipeline:
+        """The pipeline for a record with this key."""
+        if key is not None and self._hash is not None:
+            return self.pipelines[self._hash(key)]
+        chosen = self.next
+        if self._is_spread:
+            self._advance()
+        return chosen
+
+    def turn(self, pipeline: Pipeline) -> None:
+        """A parcel of this pipeline is due."""
+        if pipeline is self.next:
+            self._advance()
+
+    def _advance(self) -> None:
+        self._place = (self._place + 1) % len(self._order)
+        self.next = self.pipelines[self._order[self._place]]

@@ -1,0 +1,471 @@
+"""A producer without its network: records in, parcels out in the order in which they must arrive, outcomes back.
+
+The driver adds records (`open`, `add`), asks for what to send to each address (`take`), and reports answers
+(`acknowledged`, `refused`), lost connections (`lost`) and what it learned when asked for it (`wants_identity`,
+`misplaced`). Whatever waits for time waits in queues of one fixed span each, so the earliest is always in front.
+
+Not here: which partition (`routing.py`), the order within one and the numbers of an idempotent producer
+(`pipeline.py`), connections. Metadata is asked for by the driver, whose answer is `route`.
+
+Invariants: each parcel is settled exactly once; no longer than the delivery timeout after it was opened; `buffered` is
+the size of all that is not settled. A parcel that is not settled and whose answer is not awaited is in a pipeline that
+is ready, halted or misplaced, waits for room in flight behind others, or is not due.
+"""
+
+from collections import deque
+from random import Random
+from typing import Any
+
+from attrs import define, field
+
+from goqueue.core.client.backoff import FIRST_NS, LONGEST_NS, Backoff
+from goqueue.core.client.failure import DELIVERY_TIMEOUT, MISPLACED, PASSING, Failure
+from goqueue.core.client.parcel import Parcel
+from goqueue.core.client.pipeline import EPOCH_MAX, IN_FLIGHT_MAX, Pipeline
+from goqueue.core.client.routing import Layout, Route
+from goqueue.core.errors import BatchError
+from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Codec, Lane
+from goqueue.core.records.build import Entry
+from goqueue.core.verbs import Code
+
+SECOND_NS = 1_000_000_000
+# A parcel grows past `batch_bytes` while its partition has no room in flight, up to this many times as much.
+GROWTH_MAX = 16
+# How much one `take` hands out at most, so that a slow connection holds few parcels.
+TAKE_BYTES_MAX = 1 << 20
+
+_FOREVER = 1 << 62
+
+
+@define
+class Terms:
+    """What a user chooses for a producer."""
+
+    batch_bytes: int = 16384
+    linger_ns: int = 5_000_000
+    codec: Codec = Codec.NONE
+    is_idempotent: bool = True
+    delivery_timeout_ns: int = 120 * SECOND_NS
+    # An answer that takes longer means that the connection is of no use.
+    request_timeout_ns: int = 30 * SECOND_NS
+    backoff_first_ns: int = FIRST_NS
+    backoff_longest_ns: int = LONGEST_NS
+
+
+@define
+class _Place:
+    """One address: the pipelines that have something for it, and the parcels whose answers it owes."""
+
+    ready: deque[Pipeline] = field(factory=deque)
+    awaiting: dict[int, Parcel] = field(factory=dict)
+
+
+class Session:
+    """See the module."""
+
+    def __init__(self, terms: Terms, random: Random, owner: Any = None) -> None:  # noqa: ANN401 - the driver's choice
+        self.terms = terms
+        self._owner = owner
+        self.buffered = 0
+        # Set once nothing more can be published.
+        self.failure: Failure | None = None
+        # For the driver to look at and to clear: parcels settled, addresses whose connection must go.
+        self.settled: list[Parcel] = []
+        self.resets: list[str] = []
+        # Topics of which the driver is to find out where and how they are.
+        self.misplaced: dict[str, None] = {}
+        self.routes: dict[str, Route] = {}
+        self._random = random
+        self._limit = IN_FLIGHT_MAX if terms.is_idempotent else 1
+        self._due_bytes = terms.batch_bytes if terms.linger_ns else 0
+        self._backoff = Backoff(random, terms.backoff_first_ns, terms.backoff_longest_ns)
+        self._places: dict[str, _Place] = {}
+        self._lingering: deque[Parcel] = deque()
+        self._aging: deque[Parcel] = deque()
+        self._halted: dict[Pipeline, None] = {}
+        self._anonymous: dict[Pipeline, None] = {}
+        self._identity: tuple[int, int] | None = None
+        self._last_request = 0
+
+    # --- what comes in from users
+
+    def open(self, now: int, pipeline: Pipeline, lane: Lane) -> Parcel:
+        """A new parcel for the next record of this lane; the one before it is due."""
+        before = pipeline.open[lane]
+        if before is not None and not before.is_due:
+            self._due(before)
+        most = min(self.terms.batch_bytes * GROWTH_MAX, pipeline.message_bytes_max)
+        parcel = Parcel(self._owner, pipeline, lane, now, most)
+        pipeline.open[lane] = parcel
+        self._aging.append(parcel)
+        self._lingering.append(parcel)
+        self.buffered += parcel.size
+        return parcel
+
+    def add(self, parcel: Parcel, entry: Entry, size: int) -> int:
+        """Take a record of at most `size` bytes; its place in the parcel."""
+        entries = parcel.entries
+        place = len(entries)
+        entries.append(entry)
+        parcel.size += size
+        self.buffered += size
+        if parcel.size >= self._due_bytes and not parcel.is_due:
+            self._due(parcel)
+        return place
+
+    def hurry(self, parcel: Parcel) -> None:
+        """Let this parcel not linger."""
+        if not parcel.is_due and not parcel.is_settled:
+            self._due(parcel)
+
+    def flush(self) -> list[Parcel]:
+        """Let nothing linger; everything that has no outcome."""
+        for parcel in self._lingering:
+            self.hurry(parcel)
+        self._lingering.clear()
+        return [parcel for parcel in self._aging if not parcel.is_settled]
+
+    def abandon(self, failure: Failure) -> None:
+        """Nothing more is sent or taken: all that has no outcome fails."""
+        self.failure = failure
+        for parcel in list(self._aging):
+            if not parcel.is_settled:
+                self._give_up(parcel, failure)
+
+    def _due(self, parcel: Parcel) -> None:
+        parcel.is_due = True
+        pipeline = parcel.pipeline
+        pipeline.queue.append(parcel)
+        pipeline.route.turn(pipeline)
+        self._ready(pipeline)
+
+    # --- what the driver found out
+
+    def identify(self, producer_id: int, epoch: int) -> None:
+        """The broker gave this producer a number."""
+        self._identity = producer_id, epoch
+        anonymous, self._anonymous = self._anonymous, {}
+        for pipeline in anonymous:
+            self._ready(pipeline)
+
+    @property
+    def wants_identity(self) -> bool:
+        """Whether something cannot be sent before `identify`."""
+        return bool(self._anonymous)
+
+    def route(self, now: int, layout: Layout) -> None:
+        """Where a topic is, newly found out."""
+        self.misplaced.pop(layout.topic, None)
+        route = self.routes.get(layout.topic)
+        if route is None:
+            self.routes[layout.topic] = Route(layout, self._random, self._limit)
+            return
+        for pipeline in route.revise(layout):
+            message = f"topic {layout.topic} has partitions 0 to {len(layout.leaders) - 1}, not {pipeline.partition}"
+            self._drop(pipeline, Failure(str(Code.PARTITION_NOT_FOUND), message, "partition"))
+        for pipeline in route.pipelines:
+            self._move(pipeline, layout.leaders[pipeline.partition])
+            pipeline.is_misplaced = False
+            self._ready(pipeline)
+
+    def unroute(self, topic: str, failure: Failure) -> None:
+        """A topic cannot be published to: all that waits for it fails, and it is forgotten."""
+        self.misplaced.pop(topic, None)
+        route = self.routes.pop(topic, None)
+        if route is not None:
+            for pipeline in route.pipelines:
+                self._drop(pipeline, failure)
+
+    def _drop(self, pipeline: Pipeline, failure: Failure) -> None:
+        for parcel in pipeline.parcels():
+            self._give_up(parcel, failure)
+        self._halted.pop(pipeline, None)
+        self._anonymous.pop(pipeline, None)
+
+    def _move(self, pipeline: Pipeline, address: str) -> None:
+        """Send to another address from here on; answers of the one before are worth nothing."""
+        if address != pipeline.address:
+            for parcel in pipeline.flight:
+                if parcel.request_id:
+                    self._withdraw(parcel)
+            pipeline.is_ready = False
+            pipeline.address = address
+
+    # --- what the broker says
+
+    def acknowledged(self, now: int, address: str, request_id: int, offset: int) -> None:
+        """A parcel is where it belongs; one that was given up meanwhile is of no interest."""
+        parcel = self._answered(address, request_id)
+        if parcel is None:
+            return
+        pipeline = parcel.pipeline
+        if not pipeline.is_halted:
+            pipeline.attempts = 0
+        self._settle(parcel, offset, None)
+        self._continue(pipeline)
+
+    def refused(self, now: int, address: str, request_id: int, failure: Failure) -> None:
+        """A parcel was not taken: try again if that can help, or tell who waits for it."""
+        parcel = self._answered(address, request_id)
+        if parcel is None:
+            return
+        pipeline = parcel.pipeline
+        code = failure.code
+        if code == Code.OUT_OF_ORDER and self.terms.is_idempotent:
+            if parcel is pipeline.flight[0]:
+                pipeline.renumbers = True
+            self._halt(now, pipeline, failure)
+        elif code in PASSING:
+            self._halt(now, pipeline, failure)
+        elif code in MISPLACED:
+            pipeline.is_misplaced = True
+            self.misplaced[pipeline.topic] = None
+            self._halt(now, pipeline, failure)
+        elif code == Code.FENCED and self.terms.is_idempotent:
+            self.abandon(failure)
+        else:
+            if code == Code.TOO_LARGE:
+                # What is known of the topic is out of date; once it is not, users hear of it before they are taken in.
+                self.misplaced[pipeline.topic] = None
+            if code == Code.TOO_LARGE and parcel.count > 1:
+                self._halve(parcel)
+            else:
+                self._settle(parcel, -1, failure)
+        self._continue(pipeline)
+
+    def lost(self, now: int, address: str) -> None:
+        """What was sent to this address and not answered may have arrived or not."""
+        place = self._place(address)
+        awaiting, place.awaiting = list(place.awaiting.values()), {}
+        for parcel in awaiting:
+            parcel.pipeline.withdraw(parcel)
+            self._ready(parcel.pipeline)
+
+    def _halve(self, parcel: Parcel) -> None:
+        """Send half of the records at a time, in the same place and under the same numbers.
+
+        What is in flight behind them is refused as out of order, and is sent again behind them.
+        """
+        front, back = parcel.halve()
+        parcel.pipeline.replace(parcel, (front, back))
+        place = self._aging.index(parcel)
+        self._aging[place] = front
+        self._aging.insert(place + 1, back)
+        self.buffered += front.size + back.size - parcel.size
+
+    def _answered(self, address: str, request_id: int) -> Parcel | None:
+        parcel = self._place(address).awaiting.pop(request_id, None)
+        if parcel is not None:
+            parcel.pipeline.withdraw(parcel)
+        return parcel
+
+    def _withdraw(self, parcel: Parcel) -> None:
+        del self._place(parcel.pipeline.address).awaiting[parcel.request_id]
+        parcel.pipeline.withdraw(parcel)
+
+    def _halt(self, now: int, pipeline: Pipeline, failure: Failure) -> None:
+        if not pipeline.is_halted:
+            pipeline.attempts += 1
+            self._halted[pipeline] = None
+        pipeline.halt_until(now, failure, self._backoff.delay_ns(pipeline.attempts))
+
+    def _continue(self, pipeline: Pipeline) -> None:
+        if not pipeline.is_halted:
+            self._ready(pipeline)
+
+    # --- outcomes
+
+    def _settle(self, parcel: Parcel, offset: int, failure: Failure | None) -> None:
+        parcel.pipeline.remove(parcel)
+        self.buffered -= parcel.size
+        parcel.settle(offset, failure)
+        self.settled.append(parcel)
+        whole = parcel.whole
+        while whole is not None and whole.halves is not None and all(half.is_settled for half in whole.halves):
+            whole.settle(-1, None)
+            self.settled.append(whole)
+            whole = whole.whole
+        aging = self._aging
+        while aging and aging[0].is_settled:
+            aging.popleft()
+
+    def _give_up(self, parcel: Parcel, failure: Failure) -> None:
+        if parcel.request_id:
+            self._withdraw(parcel)
+        self._settle(parcel, -1, failure)
+
+    # --- time
+
+    def deadline(self) -> int | None:
+        """When `wake` wants to be called; None while nothing depends on time."""
+        self._prune_lingering()
+        due = _FOREVER
+        if self._lingering:
+            due = self._lingering[0].opened + self.terms.linger_ns
+        if self._aging:
+            due = min(due, self._aging[0].opened + self.terms.delivery_timeout_ns)
+        for pipeline in self._halted:
+            if not pipeline.awaiting and not pipeline.is_misplaced:
+                due = min(due, pipeline.halt)
+        for place in self._places.values():
+            for parcel in place.awaiting.values():
+                due = min(due, parcel.sent + self.terms.request_timeout_ns)
+                break
+        return None if due == _FOREVER else due
+
+    def wake(self, now: int) -> None:
+        """Do what time alone brings about."""
+        self._prune_lingering()
+        lingered = now - self.terms.linger_ns
+        while self._lingering and self._lingering[0].opened <= lingered:
+            self._due(self._lingering.popleft())
+            self._prune_lingering()
+        self._expire_requests(now)
+        self._expire_parcels(now)
+        # After those: a connection that is given up leaves nothing for a pipeline to wait for.
+        for pipeline in list(self._halted):
+            if pipeline.halt <= now and not pipeline.awaiting and not pipeline.is_misplaced:
+                self._resume(pipeline)
+
+    def _prune_lingering(self) -> None:
+        lingering = self._lingering
+        while lingering and (lingering[0].is_due or lingering[0].is_settled):
+            lingering.popleft()
+
+    def _resume(self, pipeline: Pipeline) -> None:
+        del self._halted[pipeline]
+        pipeline.is_halted = False
+        self._ready(pipeline)
+
+    def _expire_requests(self, now: int) -> None:
+        unanswered = now - self.terms.request_timeout_ns
+        for address, place in self._places.items():
+            first = next(iter(place.awaiting.values()), None)
+            if first is not None and first.sent <= unanswered:
+                self._reset(now, address)
+
+    def _expire_parcels(self, now: int) -> None:
+        expired = now - self.terms.delivery_timeout_ns
+        while self._aging and self._aging[0].opened <= expired:
+            parcel = self._aging[0]
+            pipeline = parcel.pipeline
+            where = f"partition {pipeline.partition} of {pipeline.topic}"
+            said = f"no answer from {where} within {self.terms.delivery_timeout_ns / 1e9:g} s"
+            if parcel.request_id:
+                # Without it the pipeline would wait for an answer about something that is over.
+                self._reset(now, pipeline.address)
+            if parcel.content is not None:
+                said += "; the messages may have arrived or not"
+            self._settle(parcel, -1, Failure(DELIVERY_TIMEOUT, said))
+
+    def _reset(self, now: int, address: str) -> None:
+        self.resets.append(address)
+        self.lost(now, address)
+
+    # --- what goes out
+
+    def addresses(self) -> list[str]:
+        """Where there may be something to send to."""
+        return [address for address, place in self._places.items() if place.ready]
+
+    def take(self, now: int, address: str) -> list[Parcel]:
+        """What to send there now, in this order; each has its request's number and its bytes."""
+        taken: list[Parcel] = []
+        place = self._place(address)
+        size, ready = 0, place.ready
+        while ready and size < TAKE_BYTES_MAX:
+            pipeline = ready[0]
+            if not pipeline.is_ready or pipeline.address != address:
+                ready.popleft()
+                continue
+            parcel = self._next(pipeline)
+            if parcel is None:
+                ready.popleft()
+                pipeline.is_ready = False
+                continue
+            self._last_request += 1
+            parcel.request_id = self._last_request
+            parcel.sent = now
+            pipeline.awaiting += 1
+            pipeline.unsent -= 1
+            place.awaiting[parcel.request_id] = parcel
+            taken.append(parcel)
+            size += parcel.size
+            ready.rotate(-1)
+        return taken
+
+    def _next(self, pipeline: Pipeline) -> Parcel | None:
+        """The parcel to be sent next, if one may be sent."""
+        if pipeline.is_halted or pipeline.is_misplaced or pipeline.awaiting >= pipeline.limit:
+            return None
+        if not pipeline.unsent and not pipeline.queue:
+            return None
+        if self.terms.is_idempotent and (pipeline.renumbers or pipeline.producer_id == NO_PRODUCER):
+            if pipeline.awaiting or not self._identify(pipeline):
+                return None
+        if pipeline.unsent:
+            return next(parcel for parcel in pipeline.flight if not parcel.request_id)
+        while pipeline.queue and len(pipeline.flight) < pipeline.limit:
+            parcel = pipeline.queue[0]
+            if self._seal(parcel):
+                return parcel
+        return None
+
+    def _identify(self, pipeline: Pipeline) -> bool:
+        """Begin a new epoch of the pipeline's producer, or its first one."""
+        if pipeline.producer_id != NO_PRODUCER and pipeline.epoch < EPOCH_MAX:
+            pipeline.identify(pipeline.producer_id, pipeline.epoch + 1)
+            return True
+        if pipeline.producer_id != NO_PRODUCER:
+            pipeline.producer_id = NO_PRODUCER
+            self._identity = None
+        if self._identity is None:
+            self._anonymous[pipeline] = None
+            return False
+        pipeline.identify(*self._identity)
+        return True
+
+    def _seal(self, parcel: Parcel) -> bool:
+        """Move a parcel from the queue into flight; False if what it holds cannot be written."""
+        pipeline = parcel.pipeline
+        sequence = pipeline.sequence if self.terms.is_idempotent else NO_SEQUENCE
+        epoch = pipeline.epoch if self.terms.is_idempotent else NO_EPOCH
+        try:
+            parcel.seal(self.terms.codec, pipeline.producer_id, epoch, sequence)
+        except BatchError as error:
+            self._settle(parcel, -1, Failure(str(Code.INVALID), str(error)))
+            return False
+        pipeline.queue.popleft()
+        if pipeline.open[parcel.lane] is parcel:
+            pipeline.open[parcel.lane] = None
+        pipeline.flight.append(parcel)
+        pipeline.unsent += 1
+        pipeline.count_on(parcel.count)
+        return True
+
+    def _ready(self, pipeline: Pipeline) -> None:
+        if not pipeline.is_ready and not pipeline.is_halted:
+            pipeline.is_ready = True
+            self._place(pipeline.address).ready.append(pipeline)
+
+    def _place(self, address: str) -> _Place:
+        place = self._places.get(address)
+        if place is None:
+            place = self._places[address] = _Place()
+        return place
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        unsettled = [parcel for parcel in self._aging if not parcel.is_settled]
+        assert self.buffered == sum(parcel.size for parcel in unsettled)
+        for parcel in unsettled:
+            assert (parcel.request_id in self._place(parcel.pipeline.address).awaiting) == (parcel.request_id > 0)
+        pipelines = dict.fromkeys(parcel.pipeline for parcel in unsettled)
+        for pipeline in pipelines:
+            pipeline.check()
+            assert pipeline.is_halted == (pipeline in self._halted)
+        assert sum(len(pipeline.parcels()) for pipeline in pipelines) == len(unsettled)
+        for address, place in self._places.items():
+            for request_id, parcel in place.awaiting.items():
+                assert parcel.request_id == request_id
+                assert parcel.pipeline.address == address

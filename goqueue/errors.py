@@ -1,0 +1,45 @@
+"""What goes wrong between a client and its broker, to be caught by name; it is `goqueue.transports.client.errors`."""
+
+from goqueue.core.errors import GoQueueError
+from goqueue.transports.client.errors import (
+    BadReply,
+    ClientError,
+    ConnectionLost,
+    CorruptBatch,
+    Damaged,
+    DeliveryTimeout,
+    Dropped,
+    Fenced,
+    InvalidRequest,
+    OffsetOutOfRange,
+    OutOfOrder,
+    PartitionNotFound,
+    TooLarge,
+    TopicExists,
+    TopicNotFound,
+    Unavailable,
+    Unpublished,
+    Unsupported,
+)
+
+__all__ = [
+    "BadReply",
+    "ClientError",
+    "ConnectionLost",
+    "CorruptBatch",
+    "Damaged",
+    "DeliveryTimeout",
+    "Dropped",
+    "Fenced",
+    "GoQueueError",
+    "InvalidRequest",
+    "OffsetOutOfRange",
+    "OutOfOrder",
+    "PartitionNotFound",
+    "TooLarge",
+    "TopicExists",
+    "TopicNotFound",
+    "Unavailable",
+    "Unpublished",
+    "Unsupported",
+]

@@ -1,0 +1,284 @@
+"""A producer's session step by step: what leaves when, and what each answer leads to."""
+
+from random import Random
+
+import pytest
+
+from goqueue.core.client.failure import DELIVERY_TIMEOUT, Failure
+from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
+from goqueue.core.client.routing import Layout
+from goqueue.core.client.session import GROWTH_MAX, Session, Terms
+from goqueue.core.records.batch import Lane, read_header
+
+MS = 1_000_000
+
+
+def begun(partitions: int = 1, leaders: list[str] | None = None, **terms: int | bool) -> Session:
+    """A session that knows a topic and its own number."""
+    session = Session(Terms(**{"batch_bytes": 1000, **terms}), Random(1))  # type: ignore[arg-type]
+    session.route(0, Layout("orders", leaders or [""] * partitions, "murmur3", 1 << 20))
+    session.identify(7, 0)
+    return session
+
+
+def add(session: Session, now: int = 0, size: int = 100, partition: int = 0, lane: Lane = Lane.NORMAL) -> Parcel:
+    """Add one record; the parcel that took it."""
+    pipeline = session.routes["orders"].pipelines[partition]
+    parcel = pipeline.open[lane]
+    if parcel is None or parcel.size + size > parcel.bytes_max:
+        parcel = session.open(now, pipeline, lane)
+    session.add(parcel, (1, None, b"x" * (size - RECORD_BYTES_MAX), ()), size)
+    return parcel
+
+
+def numbers(parcel: Parcel) -> tuple[int, int, int]:
+    """Producer, epoch and sequence in a parcel's bytes."""
+    assert parcel.content is not None
+    header = read_header(parcel.content)
+    return header.producer_id, header.producer_epoch, header.base_sequence
+
+
+def refuse(session: Session, parcel: Parcel, code: str, now: int = 0) -> None:
+    session.refused(now, "", parcel.request_id, Failure(code, "said the broker"))
+
+
+def test_a_record_lingers_and_then_leaves() -> None:
+    session = begun(linger_ns=5 * MS)
+    add(session)
+    assert session.take(1, "") == []
+    assert session.deadline() == 5 * MS
+    session.wake(5 * MS)
+    assert len(session.take(5 * MS, "")) == 1
+
+
+def test_a_parcel_that_is_full_leaves_at_once() -> None:
+    session = begun()
+    parcel = add(session, size=1000)
+    assert session.take(0, "") == [parcel]
+
+
+def test_without_lingering_everything_leaves_at_once() -> None:
+    session = begun(linger_ns=0)
+    parcel = add(session, size=50)
+    assert session.take(0, "") == [parcel]
+
+
+def test_what_comes_within_the_linger_travels_together() -> None:
+    session = begun()
+    first = add(session)
+    assert add(session) is first
+    session.flush()
+    assert [parcel.count for parcel in session.take(0, "")] == [2]
+
+
+def test_a_parcel_grows_while_its_partition_has_no_room_in_flight() -> None:
+    session = begun()
+    for _ in range(5):
+        add(session, size=1000)
+        session.take(0, "")
+    parcel = add(session, size=1000)
+    assert session.take(0, "") == []
+    assert all(add(session, size=100) is parcel for _ in range(100))
+    assert parcel.bytes_max == 1000 * GROWTH_MAX
+
+
+def test_at_most_five_are_in_flight_and_their_sequences_follow_one_another() -> None:
+    session = begun()
+    taken = []
+    for _ in range(7):
+        add(session, size=1000)
+        add(session, size=100)
+        taken += session.take(0, "")
+    assert [numbers(parcel) for parcel in taken] == [(7, 0, sequence) for sequence in (0, 2, 4, 6, 8)]
+    session.acknowledged(0, "", taken[0].request_id, 0)
+    assert len(session.take(0, "")) == 1
+
+
+def test_without_a_number_one_is_in_flight() -> None:
+    session = begun(is_idempotent=False)
+    add(session, size=1000)
+    (first,) = session.take(0, "")
+    assert numbers(first) == (-1, -1, -1)
+    add(session, size=1000)
+    assert session.take(0, "") == []
+    session.acknowledged(0, "", first.request_id, 0)
+    assert len(session.take(0, "")) == 1
+
+
+def test_nothing_leaves_before_the_producer_has_its_number() -> None:
+    session = Session(Terms(linger_ns=0), Random(1))
+    session.route(0, Layout("orders", [""], "murmur3", 1 << 20))
+    parcel = add(session)
+    assert session.take(0, "") == []
+    wanted = [session.wants_identity]
+    session.identify(7, 3)
+    wanted.append(session.wants_identity)
+    assert wanted == [True, False]
+    assert session.take(0, "") == [parcel]
+    assert numbers(parcel) == (7, 3, 0)
+
+
+def test_after_a_passing_refusal_all_is_sent_again_in_order_with_the_same_numbers() -> None:
+    session = begun()
+    taken = []
+    for _ in range(3):
+        add(session, size=1000)
+        taken += session.take(0, "")
+    before = [numbers(parcel) for parcel in taken]
+    refuse(session, taken[0], "unavailable")
+    session.wake(10_000 * MS)
+    assert session.take(10_000 * MS, "") == [], "two answers are missing"
+    for parcel in taken[1:]:
+        refuse(session, parcel, "out_of_order_sequence", 10_000 * MS)
+    deadline = session.deadline()
+    assert deadline is not None
+    session.wake(deadline)
+    assert session.take(deadline, "") == taken
+    assert [numbers(parcel) for parcel in taken] == before
+
+
+def test_the_broker_says_when_to_come_back() -> None:
+    session = begun(linger_ns=0)
+    parcel = add(session)
+    session.take(0, "")
+    session.refused(0, "", parcel.request_id, Failure("unavailable", "starting", retry_after_ms=7000))
+    assert session.deadline() == 7000 * MS
+
+
+def test_a_gap_left_by_a_parcel_that_failed_begins_a_new_epoch() -> None:
+    session = begun()
+    taken = []
+    for _ in range(3):
+        add(session, size=1000)
+        taken += session.take(0, "")
+    refuse(session, taken[0], "too_large")
+    for parcel in taken[1:]:
+        refuse(session, parcel, "out_of_order_sequence")
+    assert [parcel.is_settled for parcel in taken] == [True, False, False]
+    session.wake(session.deadline() or 0)
+    assert session.take(1, "") == taken[1:]
+    assert [numbers(parcel) for parcel in taken[1:]] == [(7, 1, 0), (7, 1, 1)]
+
+
+def test_a_parcel_that_is_too_large_is_halved_until_one_record_fails_alone() -> None:
+    session = begun(batch_bytes=300)
+    parcel = add(session)
+    for size in (100, 90):
+        assert add(session, size=size) is parcel
+    assert session.take(0, "") == [parcel]
+    behind = add(session, size=300)
+    assert session.take(0, "") == [behind]
+    refuse(session, parcel, "too_large")
+    refuse(session, behind, "out_of_order_sequence")
+    session.wake(session.deadline() or 0)
+    first, rest, last = session.take(1, "")
+    assert last is behind
+    assert [numbers(each) for each in (first, rest, behind)] == [(7, 0, 0), (7, 0, 1), (7, 0, 3)]
+    assert [each.count for each in (first, rest)] == [1, 2]
+    session.acknowledged(1, "", first.request_id, 40)
+    assert parcel not in session.settled
+    refuse(session, rest, "too_large", 1)
+    refuse(session, behind, "out_of_order_sequence", 1)
+    session.wake(session.deadline() or 0)
+    second, third, last = session.take(2, "")
+    session.acknowledged(2, "", second.request_id, 41)
+    refuse(session, third, "too_large", 2)
+    session.check()
+    assert parcel.is_settled
+    assert [parcel.offset_of(0), parcel.offset_of(1)] == [40, 41]
+    looked = [parcel.look(place) for place in range(3)]
+    assert [failure and failure.code for failure in looked] == [None, None, "too_large"]
+    assert [each.unseen for each in (parcel, rest, third)] == [0, 0, 0], "it was looked at through the whole"
+    assert session.settled == [first, second, third, rest, parcel]
+    assert session.buffered == behind.size
+
+
+def test_a_lost_connection_costs_no_number() -> None:
+    session = begun()
+    add(session, size=1000)
+    (parcel,) = session.take(0, "")
+    old = parcel.request_id
+    session.lost(0, "")
+    assert session.take(0, "") == [parcel]
+    assert numbers(parcel) == (7, 0, 0)
+    session.acknowledged(0, "", old, 5)
+    assert not parcel.is_settled, "an answer from the old connection is not this one's"
+    session.acknowledged(0, "", parcel.request_id, 9)
+    assert parcel.offset == 9
+
+
+def test_a_fenced_producer_is_over() -> None:
+    session = begun()
+    add(session, size=1000)
+    (parcel,) = session.take(0, "")
+    other = add(session)
+    refuse(session, parcel, "producer_fenced")
+    assert session.failure is not None
+    assert [each.failure and each.failure.code for each in (parcel, other)] == ["producer_fenced"] * 2
+    assert session.buffered == 0
+
+
+def test_a_topic_that_was_moved_is_looked_for_and_followed() -> None:
+    session = begun(leaders=["a:1"])
+    add(session, size=1000)
+    (parcel,) = session.take(0, "a:1")
+    session.refused(0, "a:1", parcel.request_id, Failure("topic_not_found", "gone"))
+    assert list(session.misplaced) == ["orders"]
+    session.wake(10_000 * MS)
+    assert session.take(10_000 * MS, "a:1") == []
+    session.route(10_000 * MS, Layout("orders", ["b:1"], "murmur3", 1 << 20))
+    session.wake(10_000 * MS)
+    assert session.addresses() == ["b:1"]
+    assert session.take(10_000 * MS, "a:1") == []
+    assert session.take(10_000 * MS, "b:1") == [parcel]
+
+
+def test_a_topic_that_is_gone_fails_what_waits_for_it() -> None:
+    session = begun()
+    parcel = add(session)
+    session.unroute("orders", Failure("topic_not_found", "there is no topic 'orders'"))
+    assert parcel.failure is not None
+    assert session.routes == {}
+
+
+def test_no_answer_in_time_says_whether_the_messages_may_have_arrived() -> None:
+    session = begun(delivery_timeout_ns=100 * MS, request_timeout_ns=1000 * MS)
+    add(session, size=1000)
+    (sent,) = session.take(0, "")
+    session.lost(0, "")
+    waiting = add(session, 1)
+    session.wake(101 * MS)
+    failures = [sent.failure, waiting.failure]
+    assert [failure and failure.code for failure in failures] == [DELIVERY_TIMEOUT] * 2
+    assert failures[0] is not None
+    assert failures[1] is not None
+    assert "may have arrived" in failures[0].message
+    assert "partition 0 of orders" in failures[1].message
+    assert "may have arrived" not in failures[1].message
+
+
+def test_a_connection_that_owes_an_answer_for_too_long_is_given_up() -> None:
+    session = begun(request_timeout_ns=1000 * MS)
+    add(session, size=1000)
+    (parcel,) = session.take(0, "")
+    session.wake(999 * MS)
+    assert session.resets == []
+    session.wake(1000 * MS)
+    assert session.resets == [""]
+    assert session.take(1001 * MS, "") == [parcel]
+
+
+def test_lanes_travel_apart() -> None:
+    session = begun(linger_ns=0)
+    parcels = [add(session, lane=Lane.NORMAL), add(session, lane=Lane.CRITICAL)]
+    taken = session.take(0, "")
+    assert taken == parcels
+    assert [read_header(parcel.content or b"").lane for parcel in taken] == [Lane.NORMAL, Lane.CRITICAL]
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 5000])
+def test_a_parcel_never_grows_past_what_the_topic_takes(batch_bytes: int) -> None:
+    session = Session(Terms(batch_bytes=batch_bytes), Random(1))
+    session.route(0, Layout("orders", [""], "murmur3", 4000))
+    parcel = add(session)
+    assert parcel.bytes_max <= 4000

@@ -1,0 +1,133 @@
+"""The brokers as a client reaches them: a channel for each address, and calls that are made again while that can help.
+
+A call that fails in passing (no connection, a broker that starts or stops) is made again after a pause, until its time
+is up. One that may have been carried out, and would do more the second time, is made again only if the broker certainly
+did nothing about the first. What is no passing failure is raised at once.
+"""
+
+import ssl
+from collections.abc import Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from grpclib.exceptions import GRPCError
+
+from goqueue.core.client.backoff import Backoff
+from goqueue.core.client.failure import PASSING
+from goqueue.core.verbs import Code
+from goqueue.proto.wire import WireError
+from goqueue.transports.client import lost
+from goqueue.transports.client.channel import Channel, open_channel, split_address
+from goqueue.transports.client.errors import CODEC, bad_reply, error_of, failure_of
+from goqueue.transports.client.loops import SECOND_NS, Loop, Parking
+
+T = TypeVar("T")
+
+# The broker that answers when no other is meant.
+ANY = ""
+TIMEOUT_NS = 30 * SECOND_NS
+_REFUSED_FOR_NOW = frozenset((str(Code.UNAVAILABLE), str(Code.SHUTTING_DOWN)))
+
+
+class Brokers:
+    """See the module."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        addresses: Sequence[str],
+        *,
+        tls: ssl.SSLContext | None = None,
+        timeout_ns: int = TIMEOUT_NS,
+        random: Random | None = None,
+    ) -> None:
+        for address in addresses:
+            split_address(address)
+        self.loop = loop
+        self.random = Random() if random is None else random  # noqa: S311 - it spreads, and keeps no secrets
+        self.timeout_ns = timeout_ns
+        self._tls = tls
+        self._addresses = list(addresses)
+        self._channels: dict[str, Channel] = {}
+        self._opening: dict[str, Parking] = {}
+
+    async def channel(self, address: str = ANY) -> Channel:
+        """The channel to an address, made if there is none that lives; raises `lost.ConnectionLost`."""
+        while True:
+            channel = self._channels.get(address)
+            if channel is not None and channel.alive:
+                return channel
+            opening = self._opening.get(address)
+            if opening is None:
+                return await self._open(address)
+            await opening.wait()
+
+    async def open(self) -> None:
+        """Make a first connection to whichever address answers; raises `lost.ConnectionLost` if none does."""
+        for left in reversed(range(len(self._addresses))):
+            try:
+                await self.channel()
+            except lost.ConnectionLost:
+                if not left:
+                    raise
+            else:
+                return
+
+    async def _open(self, address: str) -> Channel:
+        opening = self._opening[address] = self.loop.parking()
+        try:
+            before = self._channels.pop(address, None)
+            if before is not None:
+                await before.close()
+            channel = await open_channel(
+                self.loop, address or self._addresses[0], tls=self._tls, timeout_ns=self.timeout_ns
+            )
+        except lost.ConnectionLost:
+            # The next attempt is somebody else's turn.
+            if address == ANY:
+                self._addresses.append(self._addresses.pop(0))
+            raise
+        finally:
+            del self._opening[address]
+            opening.wake()
+        self._channels[address] = channel
+        return channel
+
+    async def call(self, method: str, request: Any, kind: type[T], topic: str = "", *, once: bool = False) -> T:  # noqa: ANN401 - of any class of messages
+        """Make a call of `goqueue.v1` and give its reply; `once` if it would do more the second time.
+
+        Raises ClientError, with the name of the topic that it is about.
+        """
+        loop, body = self.loop, CODEC.encode(request)
+        due = loop.now() + self.timeout_ns
+        backoff, attempts = Backoff(self.random), 0
+        while True:
+            try:
+                channel = await self.channel()
+                reply = await channel.call(f"/goqueue.v1.{method}", body, due)
+                break
+            except (GRPCError, lost.ConnectionLost) as error:
+                failure = failure_of(error)
+                attempts += 1
+                delay_ns = max(backoff.delay_ns(attempts), failure.retry_after_ms * 1_000_000)
+                certain = not once or _was_not_carried_out(error)
+                if failure.code not in PASSING or not certain or loop.now() + delay_ns >= due:
+                    raise error_of(failure, topic) from error
+            await loop.pause(delay_ns)
+        try:
+            decoded: T = CODEC.decode(kind, reply)
+        except WireError as error:
+            raise bad_reply(kind.__name__, error, topic) from error
+        return decoded
+
+    async def close(self) -> None:
+        """Close all channels."""
+        channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            await channel.close()
+
+
+def _was_not_carried_out(error: GRPCError | lost.ConnectionLost) -> bool:
+    if isinstance(error, lost.ConnectionLost):
+        return error.unseen
+    return bool(error.details) and failure_of(error).code in _REFUSED_FOR_NOW

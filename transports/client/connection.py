@@ -1,0 +1,144 @@
+"""The way in: `connect` gives something to enter, and what it gives then makes producers and consumers.
+
+With `async with` it runs in trio or asyncio, whichever is running; with `with` it needs neither. Entering makes a first
+connection, so that a wrong address is noticed at once. From then on connections come and go unnoticed.
+"""
+
+import ssl
+from collections.abc import Sequence
+from datetime import timedelta
+from random import Random
+from typing import TYPE_CHECKING
+
+from goqueue.transports.client import lost
+from goqueue.transports.client.brokers import Brokers
+from goqueue.transports.client.channel import split_address
+from goqueue.transports.client.consumer import Consumer, Start, Stop, consumer_terms
+from goqueue.transports.client.errors import error_of, failure_of
+from goqueue.transports.client.loops import Loop, running_loop
+from goqueue.transports.client.producer import Producer, producer_terms
+from goqueue.transports.client.times import nanoseconds_of
+from goqueue.transports.client.topics import Topics
+
+if TYPE_CHECKING:
+    from goqueue.transports.client.blocking import BlockingConnection
+
+LINGER = timedelta(milliseconds=5)
+DELIVERY_TIMEOUT = timedelta(minutes=2)
+TIMEOUT = timedelta(seconds=30)
+
+
+class Connection:
+    """A tie to the brokers, on a loop that the caller has entered."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+        self.topics = Topics(brokers)
+
+    def producer(
+        self,
+        *,
+        acks: str = "all",
+        linger: timedelta = LINGER,
+        batch_bytes: int = 16384,
+        compression: str = "none",
+        idempotent: bool = True,
+        delivery_timeout: timedelta = DELIVERY_TIMEOUT,
+        buffer_bytes: int = 32 << 20,
+    ) -> Producer:
+        """A producer to be entered; docs/client.md says what the options mean."""
+        terms = producer_terms(acks, linger, batch_bytes, compression, idempotent, delivery_timeout, buffer_bytes)
+        return Producer(self._brokers, terms)
+
+    def consumer(
+        self,
+        topic: str,
+        *,
+        start: Start = "latest",
+        stop: Stop = None,
+        partitions: int | Sequence[int] | None = None,
+    ) -> Consumer:
+        """A consumer of one topic to be entered: from `start` on, up to before `stop` or for ever.
+
+        Both are an offset, an aware datetime or "latest"; `start` also "earliest" or a timedelta, for that long ago.
+        """
+        return Consumer(self._brokers, consumer_terms(topic, start, stop, partitions))
+
+    async def open(self) -> None:
+        """Make the first connection; raises ConnectionLost if there is nobody."""
+        try:
+            await self._brokers.open()
+        except lost.ConnectionLost as error:
+            raise error_of(failure_of(error)) from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._brokers.close()
+
+
+class Connecting:
+    """What `connect` gives: to be entered with `async with` on trio or asyncio, with `with` anywhere else."""
+
+    def __init__(
+        self, addresses: Sequence[str], tls: ssl.SSLContext | None, timeout_ns: int, random: Random | None
+    ) -> None:
+        self._addresses = addresses
+        self._tls = tls
+        self._timeout_ns = timeout_ns
+        self._random = random
+        self._loop: Loop | None = None
+        self._connection: Connection | None = None
+        self._blocking: BlockingConnection | None = None
+
+    def connection(self, loop: Loop) -> Connection:
+        """The connection on a loop, which is not opened yet."""
+        return Connection(
+            Brokers(loop, self._addresses, tls=self._tls, timeout_ns=self._timeout_ns, random=self._random)
+        )
+
+    def __enter__(self) -> "BlockingConnection":
+        from goqueue.transports.client.blocking import BlockingConnection  # noqa: PLC0415 - it builds on this module
+
+        blocking = BlockingConnection(self.connection)
+        blocking.open()
+        self._blocking = blocking
+        return blocking
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        assert self._blocking is not None
+        self._blocking.close(error)
+
+    async def __aenter__(self) -> Connection:
+        assert self._loop is None, "a connection is entered once"
+        loop = self._loop = running_loop()
+        connection = self._connection = self.connection(loop)
+        await loop.__aenter__()
+        try:
+            await connection.open()
+        except BaseException as error:
+            await loop.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return connection
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> bool | None:
+        assert self._loop is not None
+        assert self._connection is not None
+        try:
+            if error is None:
+                await self._connection.close()
+        finally:
+            swallowed = await self._loop.__aexit__(kind, error, trace)
+        return swallowed
+
+
+def connect(
+    address: str, *, tls: ssl.SSLContext | None = None, timeout: timedelta = TIMEOUT, random: Random | None = None
+) -> Connecting:
+    """A connection to the brokers at `host:port`, or at several with commas between, to be entered.
+
+    `timeout` is how long one call may take, with all its attempts; `random` spreads those of many clients.
+    """
+    addresses = [each.strip() for each in address.split(",")]
+    for each in addresses:
+        split_address(each)
+    return Connecting(addresses, tls, nanoseconds_of(timeout, "timeout", least=timedelta(milliseconds=1)), random)

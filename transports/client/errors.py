@@ -1,0 +1,171 @@
+"""What goes wrong between a client and its broker, as exceptions: one class for each thing a program may want to catch.
+
+Each has the broker's `code`, the `field` of the request that it is about, and `retry_after` if the broker said when to
+try again. The sentence is for a person, and names the topic. All of them are GoQueueErrors. What is wrong with a call
+itself, and known before anything is sent, is a ValueError or a TypeError like anywhere else in Python.
+"""
+
+from datetime import timedelta
+
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from goqueue.core.client.failure import BAD_REPLY, CONNECTION_LOST, DELIVERY_TIMEOUT, DROPPED, Failure
+from goqueue.core.errors import GoQueueError
+from goqueue.core.verbs import Code
+from goqueue.proto import v1
+from goqueue.proto.codec import StrictCodec
+from goqueue.transports.client import lost
+
+REFUSAL = "goqueue.v1.Refusal"
+CODEC = StrictCodec()
+
+
+class ClientError(GoQueueError):
+    """What a client asked for did not happen."""
+
+    def __init__(self, message: str, code: str, field: str = "", retry_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field
+        self.retry_after = retry_after
+
+
+class InvalidRequest(ClientError):
+    """The broker does not understand the request, or a value in it is out of bounds."""
+
+
+class TopicNotFound(ClientError):
+    """There is no such topic."""
+
+
+class PartitionNotFound(ClientError):
+    """The topic has no such partition."""
+
+
+class TopicExists(ClientError):
+    """There is a topic of that name."""
+
+
+class OffsetOutOfRange(ClientError):
+    """What is asked for was deleted, or is not there yet."""
+
+
+class CorruptBatch(ClientError):
+    """Bytes changed on their way, or on a disk."""
+
+
+class TooLarge(ClientError):
+    """A message is larger than its topic allows."""
+
+
+class OutOfOrder(ClientError):
+    """The broker misses what came before."""
+
+
+class Fenced(ClientError):
+    """Somebody else goes on under this producer's number."""
+
+
+class Unavailable(ClientError):
+    """It cannot be done for the time being, and trying again did not help."""
+
+
+class Damaged(ClientError):
+    """What is stored there cannot be read any more."""
+
+
+class ConnectionLost(Unavailable):
+    """There is no connection to the broker."""
+
+
+class DeliveryTimeout(ClientError):
+    """There was no answer in time: the message may have arrived or not."""
+
+
+class BadReply(ClientError):
+    """What the broker said cannot be decoded: it is of another version, or is no broker."""
+
+
+class Dropped(ClientError):
+    """The producer was left before the message was sent, or before its answer came."""
+
+
+class Unsupported(ClientError):
+    """The broker does not offer this."""
+
+
+class Unpublished(ClientError):
+    """Messages were not published, and nobody had looked at their results: how many, and what it was at first."""
+
+    def __init__(self, count: int, first: ClientError) -> None:
+        messages = "1 message was" if count == 1 else f"{count} messages were"
+        said = f"{messages} not published, and nobody looked at the results; the first: {first}"
+        super().__init__(said, first.code, first.field, first.retry_after)
+        self.count = count
+        self.first = first
+
+
+CLASSES: dict[str, type[ClientError]] = {
+    Code.INVALID: InvalidRequest,
+    Code.TOPIC_NOT_FOUND: TopicNotFound,
+    Code.PARTITION_NOT_FOUND: PartitionNotFound,
+    Code.TOPIC_EXISTS: TopicExists,
+    Code.OFFSET_OUT_OF_RANGE: OffsetOutOfRange,
+    Code.CORRUPT_BATCH: CorruptBatch,
+    Code.TOO_LARGE: TooLarge,
+    Code.OUT_OF_ORDER: OutOfOrder,
+    Code.FENCED: Fenced,
+    Code.UNAVAILABLE: Unavailable,
+    Code.SHUTTING_DOWN: Unavailable,
+    Code.DAMAGED: Damaged,
+    CONNECTION_LOST: ConnectionLost,
+    DELIVERY_TIMEOUT: DeliveryTimeout,
+    DROPPED: Dropped,
+    BAD_REPLY: BadReply,
+    "deadline_exceeded": Unavailable,
+    "unimplemented": Unsupported,
+}
+
+# What a status says that comes without a Refusal: from something in between, or from gRPC itself.
+_CODES = {
+    Status.UNAVAILABLE: str(Code.UNAVAILABLE),
+    Status.ABORTED: str(Code.UNAVAILABLE),
+    Status.CANCELLED: str(Code.UNAVAILABLE),
+    Status.DEADLINE_EXCEEDED: "deadline_exceeded",
+    Status.UNIMPLEMENTED: "unimplemented",
+    Status.INVALID_ARGUMENT: str(Code.INVALID),
+    Status.RESOURCE_EXHAUSTED: str(Code.TOO_LARGE),
+}
+
+
+def error_of(failure: Failure, topic: str = "") -> ClientError:
+    """The exception for a failure, with the topic's name in it."""
+    message = failure.message
+    if topic and topic not in message:
+        message = f"{topic}: {message}"
+    retry_after = timedelta(milliseconds=failure.retry_after_ms) if failure.retry_after_ms else None
+    return CLASSES.get(failure.code, ClientError)(message, failure.code, failure.field, retry_after)
+
+
+def failure_of(error: GRPCError | lost.ConnectionLost) -> Failure:
+    """What the end of a call comes down to: the Refusal in its details, or else its status."""
+    if isinstance(error, lost.ConnectionLost):
+        return Failure(CONNECTION_LOST, str(error))
+    for detail in error.details or ():
+        if getattr(detail, "type_name", "") == REFUSAL:
+            try:
+                return refusal_failure(CODEC.decode(v1.Refusal, detail.message))
+            except ValueError:
+                break
+    return Failure(_CODES.get(error.status, error.status.name.lower()), error.message or error.status.name.lower())
+
+
+def bad_reply(kind: str, why: object, topic: str = "") -> ClientError:
+    """The error for a reply of this kind that cannot be decoded."""
+    return error_of(Failure(BAD_REPLY, f"the broker sent a {kind} that cannot be decoded: {why}"), topic)
+
+
+def refusal_failure(refusal: v1.Refusal) -> Failure:
+    """A Refusal of the wire as a failure."""
+    return Failure(refusal.code, refusal.message, refusal.field, refusal.retry_after_ms)

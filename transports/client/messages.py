@@ -1,0 +1,79 @@
+"""A message as a consumer hands it out, and where a published one went."""
+
+from datetime import datetime
+
+from attrs import define
+
+from goqueue.core.client.fetching import Cursor
+from goqueue.transports.client.times import moment_of
+
+
+class Message:
+    """One message of a topic; `key` and `value` are bytes, or None where there is none."""
+
+    __slots__ = ("_cursor", "_headers", "key", "offset", "timestamp_ms", "value")
+
+    def __init__(
+        self,
+        cursor: Cursor,
+        offset: int,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: tuple[tuple[str, bytes | None], ...],
+    ) -> None:
+        self._cursor = cursor
+        self.offset = offset
+        self.timestamp_ms = timestamp_ms
+        self.key = key
+        self.value = value
+        self._headers = headers
+
+    @property
+    def topic(self) -> str:
+        """The topic it came from."""
+        return self._cursor.topic
+
+    @property
+    def partition(self) -> int:
+        """The partition it came from."""
+        return self._cursor.partition
+
+    @property
+    def timestamp(self) -> datetime:
+        """When it was made, in UTC."""
+        return moment_of(self.timestamp_ms)
+
+    @property
+    def headers(self) -> dict[str, bytes | None]:
+        """Its headers by name; of those with the same name the last."""
+        return dict(self._headers)
+
+    @property
+    def header_pairs(self) -> tuple[tuple[str, bytes | None], ...]:
+        """All its headers, in their order."""
+        return self._headers
+
+    def __repr__(self) -> str:
+        return f"<Message {self.topic}/{self.partition}@{self.offset} key={self.key!r} value={_short(self.value)}>"
+
+
+@define
+class Published:
+    """Where a message went; the offset is -1 where no acknowledgement was wanted."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+    @property
+    def timestamp(self) -> datetime:
+        """The time that the message bears, in UTC."""
+        return moment_of(self.timestamp_ms)
+
+
+def _short(value: bytes | None) -> str:
+    if value is None or len(value) <= 40:
+        return repr(value)
+    return f"{value[:40]!r}… ({len(value)} bytes)"

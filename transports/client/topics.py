@@ -1,0 +1,158 @@
+"""Topics as a client sees and changes them: creating, describing, altering, deleting.
+
+Settings are given as Python has them: text, numbers, timedeltas. A setting of None goes back to its default.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+import betterproto
+from attrs import define
+
+from goqueue.core.client.routing import Layout
+from goqueue.core.cluster.durations import format_duration
+from goqueue.proto import v1
+from goqueue.transports.client.brokers import Brokers
+from goqueue.transports.client.times import MILLISECOND, moment_of
+
+SettingGiven: TypeAlias = str | int | float | bool | timedelta | None
+SettingFound: TypeAlias = str | int | float | bool
+MESSAGE_BYTES_MAX = 16 << 20
+
+
+@define
+class Topic:
+    """A topic: its settings, defaults included, and the first and the next offset of each partition."""
+
+    name: str
+    partitions: int
+    created: datetime
+    config: dict[str, SettingFound]
+    size_bytes: int
+    offsets: list[tuple[int, int]]
+
+
+@define
+class Partition:
+    """Where a partition lives and how far it reaches; readers see what lies below the high watermark."""
+
+    topic: str
+    partition: int
+    leader: str
+    leader_address: str
+    replicas: list[str]
+    isr: list[str]
+    start_offset: int
+    end_offset: int
+    high_watermark: int
+    size_bytes: int
+
+
+# Within the class `list` is a method.
+_TopicList: TypeAlias = list[Topic]
+_PartitionList: TypeAlias = list[Partition]
+
+
+class Topics:
+    """The topics of a broker."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    async def create(
+        self,
+        name: str,
+        partitions: int = 0,
+        *,
+        replication_factor: int = 1,
+        config: Mapping[str, SettingGiven] | None = None,
+    ) -> Topic:
+        """Make a topic, with the broker's number of partitions unless told otherwise."""
+        request = v1.CreateTopicRequest(name, partitions, replication_factor, _settings(config or {}))
+        reply = await self._brokers.call("Topics/CreateTopic", request, v1.Topic, name, once=True)
+        return _topic(reply)
+
+    async def list(self) -> _TopicList:
+        """All topics, by name."""
+        reply = await self._brokers.call("Topics/ListTopics", v1.ListTopicsRequest(), v1.ListTopicsReply)
+        return [_topic(each) for each in reply.topics]
+
+    async def describe(self, name: str) -> Topic:
+        """One topic."""
+        reply = await self._brokers.call("Topics/DescribeTopic", v1.DescribeTopicRequest(name), v1.Topic, name)
+        return _topic(reply)
+
+    async def alter(self, name: str, config: Mapping[str, SettingGiven]) -> Topic:
+        """Change settings; None takes one back to its default."""
+        request = v1.AlterTopicRequest(name, _settings(config))
+        return _topic(await self._brokers.call("Topics/AlterTopic", request, v1.Topic, name))
+
+    async def delete(self, name: str) -> None:
+        """Remove a topic with everything in it."""
+        request = v1.DeleteTopicRequest(name)
+        await self._brokers.call("Topics/DeleteTopic", request, v1.DeleteTopicReply, name, once=True)
+
+    async def partitions(self, name: str) -> _PartitionList:
+        """Where a topic's partitions live and how far they reach."""
+        request = v1.DescribePartitionsRequest(name)
+        reply = await self._brokers.call("Topics/DescribePartitions", request, v1.DescribePartitionsReply, name)
+        return [_partition(name, each) for each in reply.partitions]
+
+
+async def layout_of(brokers: Brokers, name: str) -> Layout:
+    """What a producer needs to know of a topic."""
+    topics = Topics(brokers)
+    topic = await topics.describe(name)
+    leaders = [""] * topic.partitions
+    for partition in await topics.partitions(name):
+        if partition.partition < topic.partitions:
+            leaders[partition.partition] = partition.leader_address
+    bytes_max = topic.config.get("max_message_bytes", MESSAGE_BYTES_MAX)
+    return Layout(name, leaders, str(topic.config.get("partitioner", "")), int(bytes_max))
+
+
+def _topic(found: v1.Topic) -> Topic:
+    offsets = [(each.start_offset, each.end_offset) for each in found.offsets]
+    config = {key: _value(setting) for key, setting in found.config.items()}
+    return Topic(found.name, found.partitions, moment_of(found.created_ms), config, found.size_bytes, offsets)
+
+
+def _partition(topic: str, found: v1.Partition) -> Partition:
+    return Partition(
+        topic,
+        found.partition,
+        found.leader,
+        found.leader_address,
+        list(found.replicas),
+        list(found.isr),
+        found.start_offset,
+        found.end_offset,
+        found.high_watermark,
+        found.size_bytes,
+    )
+
+
+def _value(setting: v1.Setting) -> SettingFound:
+    value: SettingFound | None = betterproto.which_one_of(setting, "value")[1]
+    return "" if value is None else value
+
+
+def _settings(config: Mapping[str, SettingGiven]) -> dict[str, v1.Setting]:
+    return {key: _setting(key, value) for key, value in config.items()}
+
+
+def _setting(key: str, value: SettingGiven) -> v1.Setting:
+    if value is None:
+        return v1.Setting(reset=True)
+    if isinstance(value, bool):
+        return v1.Setting(flag=value)
+    if isinstance(value, int):
+        return v1.Setting(number=value)
+    if isinstance(value, float):
+        return v1.Setting(fraction=value)
+    if isinstance(value, timedelta):
+        return v1.Setting(text=format_duration(value // MILLISECOND))
+    if isinstance(value, str):
+        return v1.Setting(text=value)
+    raise TypeError(f"the setting {key} is text, a number, a timedelta or None, not {type(value).__name__}")
