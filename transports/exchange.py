@@ -9,9 +9,12 @@ goes away the exchange is cancelled where it waits, and every further call raise
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from goqueue.core.records.varint import Readable
 from goqueue.transports.http2.request import GRPC, Headers, Request
+
+Outcome = TypeVar("Outcome")
 
 
 class Exchange(Protocol):
@@ -27,12 +30,35 @@ class Exchange(Protocol):
         """The next part of the request's body, all that is at hand; empty at its end."""
         ...
 
+    async def divert(self, sink: Callable[[Readable], bool]) -> bool:
+        """Give `sink` the parts of the body, within the read that brought each, until it answers False.
+
+        Answers whether the body has ended instead. A part is gone when `sink` returns: it copies what it keeps, or
+        keeps a view of it for a moment. It must not raise.
+        """
+        ...
+
     def start(self, headers: Headers, *, end: bool = False) -> None:
         """Send the response's headers; `end` if that is all of it."""
         ...
 
     async def send(self, data: bytes) -> None:
         """Send a part of the response's body; waits while the client takes none."""
+        ...
+
+    def put(self, data: Readable) -> bool:
+        """Queue a part of the response's body; False asks whoever sends to wait until it is `relieved`.
+
+        The bytes must not change until they have left.
+        """
+        ...
+
+    async def relieved(self) -> None:
+        """Wait until the client has taken enough of what is queued."""
+        ...
+
+    async def aside(self, work: Callable[[], Outcome]) -> Outcome:
+        """Run what would hold up everybody else in a thread."""
         ...
 
     def finish(self, trailers: Headers | None = None) -> None:
@@ -45,6 +71,10 @@ class Exchange(Protocol):
 
     async def within(self, deadline: int, work: Callable[[], Awaitable[None]]) -> bool:
         """Run `work` until it is done, or until `deadline` cancels it: False."""
+        ...
+
+    async def until_leaving(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Run `work` until it is done, or until the server is about to go and cancels it: False."""
         ...
 
 

@@ -2,10 +2,13 @@
 
 Requests of all connections gather while a turn runs; the next turn takes them together. What touches the disk is the
 business of `storage/node_disk.py`; what of it waits runs in threads here. A request costs no task, channel or lock of
-its own, only that its caller is parked until the answer is there.
+its own: one that was asked has its caller parked until the answer is there, one that was posted has the answer given to
+a function within the turn.
+
+Invariants: every request is answered once, unless it was forgotten; what publishes hold that were not answered is
+bounded by `admission_bytes_max`, as long as those who post wait for `room`.
 """
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,39 +16,54 @@ from functools import partial
 
 import outcome
 import trio
-from attrs import define
 
+from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
 from goqueue.core.node import Node, NodeOptions
 from goqueue.core.verbs import Caller, Code, Refusal, Reply, Request
+from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.node_disk import NodeDisk, Opening, Reading, Removal
+from goqueue.storage.meters import StoreMeters
+from goqueue.storage.node_disk import Compaction, Leftovers, NodeDisk, Opening, Reading, Removal
 from goqueue.storage.open_log import system_wall_ms
 from goqueue.storage.store import Store
 from goqueue.storage.threads import DiskThreads
+from goqueue.transports.admission import Admission, weight
+from goqueue.transports.trio_parking import Alarm, Parking
 
+ADMISSION_BYTES_MAX = 256 << 20
 _CLOCK_NS = 1_000_000_000
 _ASIDE_MAX = 8
-
-
-@define
-class _Waiting:
-    task: trio.lowlevel.Task
 
 
 class Runtime:
     """A node on a disk, alive as long as `run` is."""
 
-    def __init__(self, disk: Disk, options: NodeOptions, report: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        options: NodeOptions,
+        report: Callable[[str], None] = lambda _: None,
+        *,
+        admission_bytes_max: int = ADMISSION_BYTES_MAX,
+        capture: Capture | None = None,
+    ) -> None:
         self._disk = disk
         self._options = options
         self._report = report
         self._inbox: list[tuple[int, Caller, Request]] = []
-        self._waiting: dict[int, _Waiting] = {}
+        # Who gets an answer, and what the request weighs until then.
+        self._waiting: dict[int, tuple[Callable[[Reply], None], int]] = {}
         self._next_to = 0
-        self._kicked = trio.Event()
+        self._admission = Admission(admission_bytes_max)
+        self._kicked = Parking()
+        self._alarm = Alarm(self._kicked.wake)
         self._closing = False
+        self.store_meters = StoreMeters()
+        self._when_leaving: list[Callable[[], None]] = []
+        self._capture_wanted = capture
+        self._capture: Capture | None = None
         self._aside = trio.CapacityLimiter(_ASIDE_MAX)
         self._node: Node
         self._node_disk: NodeDisk
@@ -56,21 +74,64 @@ class Runtime:
 
     async def ask(self, caller: Caller, request: Request) -> Reply:
         """The answer to a request. When the caller is cancelled the answer is dropped; what was written stays."""
+        if weight(request):
+            await self._admission.room()
         if self._closing:
-            return Refusal(Code.SHUTTING_DOWN, "the node is shutting down", retry_after_ms=1000)
-        self._next_to += 1
-        to = self._next_to
-        self._inbox.append((to, caller, request))
-        self._waiting[to] = _Waiting(trio.lowlevel.current_task())
-        self._kicked.set()
+            return _shutting_down()
+        task = trio.lowlevel.current_task()
+        to = self.post(caller, request, lambda reply: trio.lowlevel.reschedule(task, outcome.Value(reply)))
 
         def abort(_raise_cancel: object) -> trio.lowlevel.Abort:
-            del self._waiting[to]
-            self._node.forget(to)
+            self.forget(to)
             return trio.lowlevel.Abort.SUCCEEDED
 
         reply: Reply = await trio.lowlevel.wait_task_rescheduled(abort)
         return reply
+
+    def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
+        """See Broker."""
+        self._next_to += 1
+        to = self._next_to
+        if self._closing:
+            receive(_shutting_down())
+            return to
+        size = weight(request)
+        if size:
+            self._admission.take(size)
+        self._waiting[to] = receive, size
+        self._inbox.append((to, caller, request))
+        self._kicked.wake()
+        return to
+
+    def forget(self, to: int) -> None:
+        """See Broker; harmless when it has been answered."""
+        waiting = self._waiting.pop(to, None)
+        if waiting is not None:
+            self._admission.release(waiting[1])
+            self._node.forget(to)
+
+    @property
+    def is_roomy(self) -> bool:
+        """See Broker."""
+        return self._admission.is_roomy
+
+    async def room(self) -> None:
+        """See Broker."""
+        await self._admission.room()
+
+    def when_leaving(self, told: Callable[[], None]) -> None:
+        """See Broker."""
+        self._when_leaving.append(told)
+
+    @property
+    def held_bytes(self) -> int:
+        """What publishes hold that were not answered yet."""
+        return self._admission.held_bytes
+
+    @property
+    def waiting_count(self) -> int:
+        """How many requests have no answer yet."""
+        return len(self._waiting)
 
     # --- the loop
 
@@ -79,7 +140,7 @@ class Runtime:
 
         Whatever ends it, the logs are closed in order before it returns.
         """
-        store = await trio.to_thread.run_sync(Store, self._disk)
+        store = await trio.to_thread.run_sync(Store, self._disk, self.store_meters)
         try:
             token = trio.lowlevel.current_trio_token()
             # A broker that is gone takes no notice of a job that ends after it.
@@ -87,8 +148,11 @@ class Runtime:
             now = time.monotonic_ns()
             self._node = Node(self._options, Clock(now, system_wall_ms()), now)
             self._node_disk = NodeDisk(self._node, store, self._report)
+            if self._capture_wanted is not None:
+                self.begin_capture(self._capture_wanted)
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
+                nursery.start_soon(self._alarm.run)
                 await self._boot()
                 task_status.started()
                 try:
@@ -98,7 +162,11 @@ class Runtime:
                         await self._close()
                     nursery.cancel_scope.cancel()
         finally:
+            capture = self._capture
+            self.end_capture()
             store.close()
+            if capture is not None:
+                await _written(capture)
 
     async def _boot(self) -> None:
         """Turn until the metadata is read and every partition has been looked at."""
@@ -111,67 +179,121 @@ class Runtime:
         while True:
             now = time.monotonic_ns()
             if now >= clock_due:
-                self._node.clock.moved(now, system_wall_ms())
+                self._node.clock_moved(now, system_wall_ms())
                 clock_due = now + _CLOCK_NS
             self._turn(now)
             await self._pause(clock_due)
 
     async def _pause(self, until: int | None) -> None:
         """Wait until something comes in, or until something is due."""
-        dues = [due for due in (self._node.deadline(), self._node_disk.deadline(), until) if due is not None]
-        wait_s = max(min(dues) - time.monotonic_ns(), 0) / 1e9 if dues else math.inf
-        with trio.move_on_after(wait_s):
-            await self._kicked.wait()
-        if self._kicked.is_set():
-            self._kicked = trio.Event()
+        if self._kicked.signalled:
+            # Others have their turn, however much comes in.
+            await trio.lowlevel.checkpoint()
+        else:
+            dues = [due for due in (self._node.deadline(), self._node_disk.deadline(), until) if due is not None]
+            if dues:
+                self._alarm.set(trio.current_time() + max(min(dues) - time.monotonic_ns(), 0) / 1e9)
+        await self._kicked.wait()
 
     def _turn(self, now: int) -> None:
         inbox, self._inbox = self._inbox, []
+        node, waiting = self._node, self._waiting
         for to, caller, request in inbox:
-            if to in self._waiting:
-                self._node.ask(now, to, caller, request)
-        self._node.wake(now)
-        while ready := self._node.take(now):
+            if to in waiting:
+                node.ask(now, to, caller, request)
+        node.wake(now)
+        while ready := node.take(now):
             self._node_disk.act(now, ready)
             for send in ready.sends:
-                waiting = self._waiting.pop(send.to, None)
-                if waiting is not None:
-                    trio.lowlevel.reschedule(waiting.task, outcome.Value(send.reply))
+                self._answer(send.to, send.reply)
         for work in self._node_disk.take(now):
             if isinstance(work, StreamJob):
                 self._threads.submit(work)
             else:
                 self._nursery.start_soon(self._run_aside, work)
+        if self._capture is not None and not self._capture.turn(now, system_wall_ms()):
+            self.end_capture()
+
+    def _answer(self, to: int, reply: Reply) -> None:
+        waiting = self._waiting.pop(to, None)
+        if waiting is None:
+            return
+        receive, size = waiting
+        if size:
+            self._admission.release(size)
+        try:
+            receive(reply)
+        except Exception as error:  # noqa: BLE001 - what one client's stream comes to is no other's concern
+            self._report(f"an answer was not taken: {error!r}")
+
+    # --- captures
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether what the node is told is being written down."""
+        return self._capture is not None
+
+    def begin_capture(self, capture: Capture) -> bool:
+        """Write down all that the node is told from here on; False when something, which is reported, is against it."""
+        assert self._capture is None, "there is one already"
+        try:
+            self._drive(capture.start(self._node, time.monotonic_ns(), system_wall_ms()))
+        except (CaptureError, OSError) as error:
+            self._report(f"there is no capture: {error}")
+            return False
+        self._capture = capture
+        return True
+
+    def end_capture(self) -> None:
+        """Leave the capture as it is; without one nothing happens."""
+        capture, self._capture = self._capture, None
+        if capture is not None:
+            self._drive(capture.close())
+
+    def _drive(self, node: Node) -> None:
+        self._node = node
+        self._node_disk.drive(node)
 
     # --- disks
 
     def _job_done(self, job: StreamJob) -> None:
         self._node_disk.finish(time.monotonic_ns(), job)
-        self._kicked.set()
+        self._kicked.wake()
 
-    async def _run_aside(self, work: Opening | Removal | Reading) -> None:
+    async def _run_aside(self, work: Opening | Removal | Reading | Compaction | Leftovers) -> None:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(work.run, limiter=self._aside)
         self._node_disk.finish(time.monotonic_ns(), work)
-        self._kicked.set()
+        self._kicked.wake()
 
     # --- the end
 
     async def _close(self) -> None:
         """Finish what is under way, leave checkpoints, and answer whoever still waits."""
         self._closing = True
+        for told in self._when_leaving:
+            told()
         now = time.monotonic_ns()
         self._turn(now)
         self._node.close(now)
         self._turn(now)
         while self._node_disk.pending():
-            await self._pause(time.monotonic_ns() + _CLOCK_NS)
+            # The alarm may be gone by then.
+            with trio.move_on_after(_CLOCK_NS / 1e9):
+                await self._kicked.wait()
             self._turn(time.monotonic_ns())
-        for waiting in self._waiting.values():
-            refusal = Refusal(Code.SHUTTING_DOWN, "the node is shutting down", retry_after_ms=1000)
-            trio.lowlevel.reschedule(waiting.task, outcome.Value(refusal))
-        self._waiting.clear()
+        for to in list(self._waiting):
+            self._answer(to, _shutting_down())
         await trio.to_thread.run_sync(self._threads.close)
+
+
+async def _written(capture: Capture) -> None:
+    with trio.CancelScope(shield=True):
+        await trio.to_thread.run_sync(capture.wait)
+
+
+def _shutting_down() -> Refusal:
+    return Refusal(Code.SHUTTING_DOWN, "the node is shutting down", retry_after_ms=1000)
 
 
 def _deliver(token: trio.lowlevel.TrioToken, receive: Callable[[StreamJob], None], job: StreamJob) -> None:

@@ -7,23 +7,18 @@ Every wait for a client has a deadline, the connection's own; there is one cance
 
 import logging
 import math
-import socket
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from email.utils import formatdate
-from functools import lru_cache
 
 import trio
-from attrs import define, field
 from trio.abc import Stream as ByteStream
 
 from goqueue.core.verbs import Caller
 from goqueue.transports.http1.connection import Connection, Incoming, Rejection
+from goqueue.transports.http1.gate import overloaded
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits, Room
-from goqueue.transports.rest.edge import Rest
-from goqueue.transports.rest.errors import RETRY_AFTER_S, error_body
-from goqueue.transports.rest.exchange import Answer, Question
+from goqueue.transports.rest.edge import Edge, rejection
+from goqueue.transports.rest.exchange import Answer, Parts, Question
+from goqueue.transports.rest.times import http_date
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +32,9 @@ GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
 class ConnectionDriver:
     """One connection from its first byte to its last."""
 
-    def __init__(self, stream: ByteStream, rest: Rest, limits: Http1Limits, room: Room, address: str) -> None:
+    def __init__(self, stream: ByteStream, edge: Edge, limits: Http1Limits, room: Room, address: str) -> None:
         self._stream = stream
-        self._rest = rest
+        self._edge = edge
         self._limits = limits
         self._room = room
         self._caller = Caller(client_id=address, protocol="http/1.1")
@@ -88,7 +83,7 @@ class ConnectionDriver:
                 if self._output and event.head.query:
                     # It may ask to wait, which the answers before it shall not.
                     await self._flush()
-                answer = await self._rest.answer(self._question(event))
+                answer = await self._answer(event)
                 if answer.parts is not None:
                     await self._stream_parts(answer, answer.parts)
                 else:
@@ -96,9 +91,14 @@ class ConnectionDriver:
                     if self._output_bytes >= self._limits.output_bytes:
                         await self._flush()
             elif isinstance(event, Rejection):
-                self._put(_rejected(event))
+                self._put(rejection(event.error))
             elif not await self._listen():
                 return
+
+    async def _answer(self, incoming: Incoming) -> Answer:
+        if self._room.is_full:
+            return rejection(overloaded())
+        return await self._edge.answer(self._question(incoming))
 
     async def _listen(self) -> bool:
         """Send what is there and read more; whether the connection goes on."""
@@ -127,7 +127,7 @@ class ConnectionDriver:
 
     def _put(self, answer: Answer) -> None:
         written = self._connection.respond(
-            _now(), answer.status, answer.content_type, answer.headers, answer.body, _date(int(time.time()))
+            _now(), answer.status, answer.content_type, answer.headers, answer.body, http_date(int(time.time()))
         )
         self._queue(written)
 
@@ -146,12 +146,11 @@ class ConnectionDriver:
         self._room.give(size)
         self._output_bytes -= size
 
-    async def _stream_parts(self, answer: Answer, parts: AsyncGenerator[bytes, None]) -> None:
+    async def _stream_parts(self, answer: Answer, parts: Parts) -> None:
         connection = self._connection
-        self._queue(
-            connection.respond_in_parts(answer.status, answer.content_type, answer.headers, _date(int(time.time())))
-        )
-        async with aclosing(parts), trio.open_nursery() as nursery:
+        date = http_date(int(time.time()))
+        self._queue(connection.respond_in_parts(answer.status, answer.content_type, answer.headers, date))
+        async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
             if connection.wants_body:
                 await self._send_parts(parts)
@@ -160,7 +159,7 @@ class ConnectionDriver:
         if last:
             self._queue(last)
 
-    async def _send_parts(self, parts: AsyncGenerator[bytes, None]) -> None:
+    async def _send_parts(self, parts: Parts) -> None:
         """Send parts until there are no more, the client has left, or the server goes."""
         try:
             await self._flush()
@@ -168,17 +167,22 @@ class ConnectionDriver:
                 content = b""
                 # Only the waiting may be broken off: half a part would spoil what comes after it.
                 with trio.CancelScope() as self._streaming:
-                    content = await anext(parts, b"")
-                self._streaming = None
+                    content = await parts.next()
+                if self._streaming.cancelled_caught:
+                    break
                 if not content:
                     return
                 self._queue(self._connection.part(content))
                 await self._flush()
+            self._queue(self._connection.part(parts.farewell()))
+            await self._flush()
         except GONE:
             self.cut()
         except Exception:
             log.exception("a stream to %s failed", self._caller.client_id)
             self.cut()
+        finally:
+            self._streaming = None
 
     async def _watch(self) -> None:
         """Read below a stream, to see the client leave."""
@@ -197,7 +201,7 @@ class ConnectionDriver:
         if late is None:
             return
         with trio.move_on_after(LINGER_S):
-            self._put(_rejected(late))
+            self._put(rejection(late.error))
             await self._flush()
             await self._linger()
 
@@ -216,96 +220,5 @@ class ConnectionDriver:
             left -= len(received)
 
 
-@define(frozen=True)
-class Http1ServerLimits:
-    """What all connections together may take; `connection` is for each of them."""
-
-    connections_max: int = 10_000
-    bytes_in_flight_max: int = 256 << 20
-    connection: Http1Limits = field(factory=Http1Limits)
-
-
-class Http1Server:
-    """Serves a REST edge on any number of listeners."""
-
-    def __init__(self, rest: Rest, limits: Http1ServerLimits | None = None) -> None:
-        self._rest = rest
-        self._limits = limits or Http1ServerLimits()
-        self._room = Room(self._limits.bytes_in_flight_max)
-        self._drivers: set[ConnectionDriver] = set()
-        self._accepting = trio.CancelScope()
-        self._emptied = trio.Event()
-
-    @property
-    def connection_count(self) -> int:
-        """How many connections there are."""
-        return len(self._drivers)
-
-    @property
-    def bytes_in_flight(self) -> int:
-        """Bytes of bodies on their way in and of answers on their way out."""
-        return self._room.used
-
-    async def serve(
-        self,
-        listeners: Sequence[trio.SocketListener],
-        *,
-        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
-    ) -> None:
-        """Serve until `drain` has ended, or until cancelled."""
-        async with trio.open_nursery() as nursery:
-            with self._accepting:
-                task_status.started()
-                await trio.serve_listeners(self._welcome, list(listeners), handler_nursery=nursery)
-
-    async def drain(self, grace_ns: int) -> None:
-        """Accept no more, finish what is in flight, and return when all are gone; after the grace the rest is cut."""
-        self._rest.draining = True
-        self._accepting.cancel()
-        for driver in list(self._drivers):
-            driver.drain()
-        with trio.move_on_after(grace_ns / SECOND_NS):
-            while self._drivers:
-                self._emptied = trio.Event()
-                await self._emptied.wait()
-        for driver in list(self._drivers):
-            driver.cut()
-
-    async def _welcome(self, stream: trio.SocketStream) -> None:
-        """Serve a connection and let nothing of it out: neither its errors nor its socket."""
-        address = _peer(stream)
-        driver = ConnectionDriver(stream, self._rest, self._limits.connection, self._room, address)
-        try:
-            if len(self._drivers) < self._limits.connections_max:
-                self._drivers.add(driver)
-                stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                await driver.run()
-        except Exception:
-            log.exception("a connection from %s failed", address)
-        finally:
-            self._drivers.discard(driver)
-            self._emptied.set()
-            await trio.aclose_forcefully(stream)
-
-
-def _rejected(rejection: Rejection) -> Answer:
-    headers = (("Retry-After", str(RETRY_AFTER_S)),) if rejection.status == 503 else ()
-    return Answer(rejection.status, error_body(rejection.code, rejection.message, rejection.field), headers=headers)
-
-
 def _now() -> int:
     return int(trio.current_time() * SECOND_NS)
-
-
-@lru_cache(4)
-def _date(second: int) -> bytes:
-    return formatdate(second, usegmt=True).encode()
-
-
-def _peer(stream: trio.SocketStream) -> str:
-    try:
-        name = stream.socket.getpeername()
-    except OSError:
-        return ""
-    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""

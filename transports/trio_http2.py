@@ -13,17 +13,24 @@ from collections.abc import Awaitable, Callable
 import trio
 from trio.abc import Stream as ByteStream
 
-from goqueue.transports.exchange import Application
+from goqueue.core.records.varint import Readable
+from goqueue.storage.buffers import BufferPool
+from goqueue.transports.exchange import Application, Outcome
+from goqueue.transports.http2.closing import NEVER_NS
 from goqueue.transports.http2.connection import Connection
 from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.http2.limits import SECOND_NS, Limits
 from goqueue.transports.http2.request import Headers, Request
 from goqueue.transports.http2.stream import Stream
+from goqueue.transports.trio_carrier import carrier_of
 from goqueue.transports.trio_parking import Parking, now_ns
 
-READ_BYTES = 128 * 1024
 H2_INTERNAL_ERROR = 2
 H2_CANCEL = 8
+# Clients built on h2 lose what is in flight when they are warned, and what the same read brought. So answers that are
+# nearly there go first, and are given a moment to be read.
+WARNING_NS = SECOND_NS
+READING_NS = SECOND_NS // 20
 
 log = logging.getLogger(__name__)
 
@@ -56,17 +63,47 @@ class TrioStream:
                 return b""
             await self._reading.wait()
 
-    async def send(self, data: bytes) -> None:
+    async def divert(self, sink: Callable[[Readable], bool]) -> bool:
         """See Exchange."""
         stream = self._stream
-        if stream.send(data):
+        while stream.unread_bytes or stream.gone is not None:
+            goes_on = sink(stream.read())
             self._driver.kick()
-            return
+            if not goes_on:
+                return False
+        if stream.ended:
+            return True
+        stream.sink = sink
+        try:
+            while stream.is_diverted:
+                await self._reading.wait()
+        finally:
+            wants_more = stream.drop_sink()
+        stream.check_there()
+        return wants_more
+
+    async def send(self, data: bytes) -> None:
+        """See Exchange."""
+        if not self.put(data):
+            await self.relieved()
+
+    def put(self, data: Readable) -> bool:
+        """See Exchange."""
+        roomy = self._stream.send(data)
         self._driver.kick()
+        return roomy
+
+    async def relieved(self) -> None:
+        """See Exchange."""
+        stream = self._stream
         while stream.crowded:
             await self._writing.wait()
         if stream.gone is not None:
             raise stream.gone
+
+    async def aside(self, work: Callable[[], Outcome]) -> Outcome:
+        """See Exchange."""
+        return await trio.to_thread.run_sync(work)
 
     def finish(self, trailers: Headers | None = None) -> None:
         """See Exchange."""
@@ -96,16 +133,32 @@ class TrioStream:
 class TrioExchange(TrioStream):
     """An exchange over a stream that a peer opened; `scope` is cancelled when the stream is gone."""
 
-    __slots__ = ("scope",)
+    __slots__ = ("_patience", "scope")
 
     def __init__(self, driver: "ConnectionDriver", stream: Stream) -> None:
         super().__init__(driver, stream)
         self.scope = trio.CancelScope()
+        self._patience: trio.CancelScope | None = None
 
     def start(self, headers: Headers, *, end: bool = False) -> None:
         """See Exchange."""
         self._stream.send_headers(headers, end=end)
         self._driver.kick()
+
+    async def until_leaving(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """See Exchange."""
+        with trio.CancelScope() as self._patience:
+            if self._driver.leaving:
+                self._patience.cancel()
+            await work()
+        broken_off = self._patience.cancelled_caught
+        self._patience = None
+        return not broken_off
+
+    def hurry(self) -> None:
+        """The server is about to go: break off what runs only until then."""
+        if self._patience is not None:
+            self._patience.cancel()
 
     def wake_reader(self) -> None:
         """The stream has something to read, or is gone and with it the exchange."""
@@ -148,12 +201,21 @@ class ClientStream(TrioStream):
 class ConnectionDriver:
     """Runs one connection over a byte stream: a server's with an application, a client's without."""
 
-    def __init__(self, stream: ByteStream, application: Application | None, limits: Limits, peer: str) -> None:
-        self._bytes = stream
+    def __init__(
+        self,
+        stream: ByteStream,
+        application: Application | None,
+        limits: Limits,
+        peer: str,
+        pool: BufferPool | None = None,
+    ) -> None:
+        self._carrier = carrier_of(stream)
         self._application = application
         self._limits = limits
         self._peer = peer
-        self._connection = Connection(now_ns(), limits, client=application is None, peer=peer)
+        self._connection = Connection(now_ns(), limits, client=application is None, peer=peer, pool=pool)
+        self.leaving = False
+        self._warning_ns = NEVER_NS
         self._exchanges: dict[int, TrioStream] = {}
         self._kicked = Parking()
         self._flushed = Parking()
@@ -161,26 +223,43 @@ class ConnectionDriver:
         self._sending_since: int | None = None
         self._life = trio.CancelScope()
 
-    async def run(self) -> None:
-        """Serve until the connection ends."""
+    async def run(self, received: bytes = b"") -> None:
+        """Serve until the connection ends; `received` was read by whoever looked what is spoken here."""
         with self._life:
-            await self._live()
+            await self._live(received)
 
     def cut(self) -> None:
         """End it now, whatever is in flight."""
         self._life.cancel()
 
-    async def _live(self) -> None:
+    async def _live(self, received: bytes) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write, nursery)
             nursery.start_soon(self._keep_time, nursery)
+            if received:
+                self._connection.receive(now_ns(), received)
+                await self._work_off(nursery)
             await self._read(nursery)
 
     def drain(self) -> None:
         """Let what is in flight finish, and take no more."""
-        self._connection.drain(now_ns())
+        self.leaving = True
+        self._warning_ns = now_ns() + (WARNING_NS if self._connection.streams else 0)
+        for exchange in self._exchanges.values():
+            if isinstance(exchange, TrioExchange):
+                exchange.hurry()
         self._watch.cancel()
         self._kicked.wake()
+
+    def _warn(self) -> None:
+        """Tell the peer that the end is near."""
+        self._warning_ns = NEVER_NS
+        self._connection.drain(now_ns())
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept in memory for the peer, in and out."""
+        return self._connection.held_bytes
 
     @property
     def available(self) -> bool:
@@ -208,33 +287,32 @@ class ConnectionDriver:
         while not connection.finished:
             while connection.clogged and connection.failed is None:
                 await self._flushed.wait()
-            try:
-                data = await self._bytes.receive_some(READ_BYTES)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                data = b""
-            if not data:
+            if not await self._carrier.read(connection):
                 connection.lose("The peer closed the connection.")
                 self._spread(nursery)
                 nursery.cancel_scope.cancel()
                 return
-            connection.receive(now_ns(), bytes(data))
+            await self._work_off(nursery)
+
+    async def _work_off(self, nursery: trio.Nursery) -> None:
+        """Work on what came, in turns, so that others have theirs."""
+        connection = self._connection
+        self._spread(nursery)
+        while connection.backlog:
+            await trio.lowlevel.checkpoint()
+            while connection.clogged and connection.failed is None:
+                await self._flushed.wait()
+            connection.work(now_ns())
             self._spread(nursery)
-            while connection.backlog:
-                await trio.lowlevel.checkpoint()
-                while connection.clogged and connection.failed is None:
-                    await self._flushed.wait()
-                connection.work(now_ns())
-                self._spread(nursery)
 
     async def _write(self, nursery: trio.Nursery) -> None:
         connection = self._connection
         while True:
-            data = connection.take(now_ns())
-            if data:
-                self._sending_since = now_ns()
-                try:
-                    await self._bytes.send_all(data)
-                except (trio.BrokenResourceError, trio.ClosedResourceError):
+            now = now_ns()
+            pieces = connection.take_pieces(now)
+            if pieces:
+                self._sending_since = now
+                if not await self._carrier.write(pieces):
                     connection.lose("The peer closed the connection.")
                 self._sending_since = None
                 self._spread(nursery)
@@ -243,6 +321,9 @@ class ConnectionDriver:
                 nursery.cancel_scope.cancel()
                 return
             else:
+                if self._warning_ns < NEVER_NS and not connection.streams:
+                    self._warning_ns = min(self._warning_ns, now_ns() + READING_NS)
+                    self._watch.cancel()
                 await self._kicked.wait()
 
     def _spread(self, nursery: trio.Nursery) -> None:
@@ -283,6 +364,8 @@ class ConnectionDriver:
         while True:
             now = now_ns()
             connection.wake(now)
+            if now >= self._warning_ns:
+                self._warn()
             self._spread(nursery)
             since = self._sending_since
             if since is not None and now - since > stall_ns:
@@ -290,6 +373,7 @@ class ConnectionDriver:
                 nursery.cancel_scope.cancel()
                 return
             # A stalled send is noticed within twice its bound; a deadline is never slept past.
-            pause_ns = min(max(connection.deadline() - now, SECOND_NS // 100), stall_ns)
+            due = min(connection.deadline(), self._warning_ns)
+            pause_ns = min(max(due - now, SECOND_NS // 100), stall_ns)
             with trio.CancelScope(deadline=(now + pause_ns) / 1e9) as self._watch:
                 await trio.sleep_forever()

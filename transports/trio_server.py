@@ -1,48 +1,92 @@
-"""Accepts connections on trio and serves each of them behind a barrier.
+"""One port on trio: accepts connections, finds out what each of them speaks, and serves it behind a barrier.
 
-What is decided here: how many connections there may be, in all and from one address, how long a TLS handshake may take,
-and how the server goes: it stops accepting, warns every connection, and gives what is in flight some time.
+What is decided here: how many connections there may be, in all and from one address, how long a TLS handshake and the
+first bytes may take, and how the server goes: it stops accepting, warns every connection, and gives what is in flight
+some time.
+
+A port with an edge for plain HTTP speaks HTTP/1.1 and HTTP/2. A client of HTTP/2 says so in its first 24 bytes, with
+TLS or without; whatever differs from them is HTTP/1.1. What TLS agreed on need not be looked at: it says the same.
 """
 
 import logging
+import socket
 import ssl
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import trio
 from attrs import define, field
 from trio.abc import Stream as ByteStream
 
-from goqueue.transports.exchange import Application
+from goqueue.storage.buffers import BufferPool
+from goqueue.transports.exchange import Application, by_content_type, not_found
+from goqueue.transports.http1.limits import Http1Limits, Room
+from goqueue.transports.http2.frames import PREFACE, READ_BUFFER_BYTES
 from goqueue.transports.http2.limits import SECOND_NS, Limits
-from goqueue.transports.trio_http2 import ConnectionDriver
+from goqueue.transports.rest.application import RestApplication
+from goqueue.transports.rest.edge import Edge
+from goqueue.transports.trio_http1 import ConnectionDriver as Http1Driver
+from goqueue.transports.trio_http2 import ConnectionDriver as Http2Driver
+
+# Connections that are being read from share these; beyond, each buffer is made afresh.
+BUFFERS_MAX = 64
 
 log = logging.getLogger(__name__)
 
 
 @define(frozen=True)
 class ServerLimits:
-    """What all connections together may take; `connection` is for each of them."""
+    """What all connections together may take; `connection` is for each that speaks HTTP/2, `http1` for the others.
+
+    Bodies and answers of plain HTTP have the bounds of `http1` by either protocol; those of one address may take half
+    of `bytes_in_flight_max`.
+    """
 
     connections_max: int = 10_000
     connections_per_address_max: int = 2000
+    bytes_in_flight_max: int = 256 << 20
     handshake_ns: int = 10 * SECOND_NS
     connection: Limits = field(factory=Limits)
+    http1: Http1Limits = field(factory=Http1Limits)
+
+
+@define
+class _Address:
+    """What one address has here."""
+
+    room: Room
+    connections: int = 0
 
 
 class Server:
-    """Serves one application on any number of listeners."""
+    """Serves applications on any number of listeners: gRPC over HTTP/2, and with an edge plain HTTP by both protocols.
+
+    `tls` may be replaced at any time; connections that are there keep what they have.
+    """
 
     def __init__(
-        self, application: Application, *, limits: ServerLimits | None = None, tls: ssl.SSLContext | None = None
+        self,
+        application: Application | None = None,
+        edge: Edge | None = None,
+        *,
+        limits: ServerLimits | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._application = application
         self._limits = limits or ServerLimits()
+        self._edge = edge
+        self._application = application or not_found
+        if edge is not None:
+            plain = RestApplication(edge, self._limits.http1, self._room_of)
+            self._application = plain if application is None else by_content_type(application, plain)
         self._tls = tls
         if tls is not None:
-            tls.set_alpn_protocols(["h2"])
-        self._drivers: set[ConnectionDriver] = set()
-        self._by_address: Counter[str] = Counter()
+            self.renew_tls(tls)
+        self._room = Room(self._limits.bytes_in_flight_max)
+        self._buffers = BufferPool(READ_BUFFER_BYTES, BUFFERS_MAX)
+        self._addresses: dict[str, _Address] = {}
+        self._connection_count = 0
+        self._drivers: set[Http1Driver | Http2Driver] = set()
+        self._undecided: set[trio.CancelScope] = set()
         self._accepting = trio.CancelScope()
         self._draining = False
         self._emptied = trio.Event()
@@ -50,7 +94,22 @@ class Server:
     @property
     def connection_count(self) -> int:
         """How many connections there are."""
-        return self._by_address.total()
+        return self._connection_count
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes of plain HTTP: bodies on their way in and answers on their way out."""
+        return self._room.used
+
+    @property
+    def held_bytes(self) -> int:
+        """What connections of HTTP/2 keep in memory for their peers, in and out."""
+        return sum(driver.held_bytes for driver in self._drivers if isinstance(driver, Http2Driver))
+
+    def renew_tls(self, tls: ssl.SSLContext) -> None:
+        """Welcome whoever comes from here on with this key and these certificates."""
+        tls.set_alpn_protocols(["h2"] if self._edge is None else ["h2", "http/1.1"])
+        self._tls = tls
 
     async def serve(
         self,
@@ -67,60 +126,110 @@ class Server:
     async def drain(self, grace_ns: int) -> None:
         """Accept no more; warn every connection; return when all are gone, or when the time is up and they are cut."""
         self._draining = True
+        if self._edge is not None:
+            self._edge.leave()
         self._accepting.cancel()
+        for scope in self._undecided:
+            scope.cancel()
         for driver in list(self._drivers):
             driver.drain()
-        with trio.move_on_after(grace_ns / 1e9):
-            while self.connection_count:
+        with trio.move_on_after(grace_ns / SECOND_NS):
+            while self._connection_count:
                 self._emptied = trio.Event()
                 await self._emptied.wait()
+        self.cut()
+
+    def cut(self) -> None:
+        """End every connection now."""
         for driver in list(self._drivers):
             driver.cut()
 
     async def _welcome(self, stream: trio.SocketStream) -> None:
         """Serve a connection and let nothing of it out: neither its errors nor its socket."""
         address = peer_address(stream)
-        host = address.rpartition(":")[0]
-        self._by_address[host] += 1
         try:
-            if self._admits(host):
-                await self._converse(stream, address)
+            with self._entered(address.rpartition(":")[0]) as admitted:
+                if admitted:
+                    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                    await self._converse(stream, address)
         except Exception:
             log.exception("a connection from %s failed", address)
         finally:
-            self._by_address[host] -= 1
-            if not self._by_address[host]:
-                del self._by_address[host]
-            self._emptied.set()
             await trio.aclose_forcefully(stream)
 
-    def _admits(self, host: str) -> bool:
+    @contextmanager
+    def _entered(self, host: str) -> Iterator[bool]:
+        """Count a connection while it is there; whether it may stay."""
         limits = self._limits
-        within = self.connection_count <= limits.connections_max
-        return within and self._by_address[host] <= limits.connections_per_address_max and not self._draining
+        visitor = self._addresses.get(host)
+        if visitor is None:
+            visitor = self._addresses[host] = _Address(Room(limits.bytes_in_flight_max // 2, self._room))
+        visitor.connections += 1
+        self._connection_count += 1
+        try:
+            within = self._connection_count <= limits.connections_max
+            yield within and visitor.connections <= limits.connections_per_address_max and not self._draining
+        finally:
+            self._connection_count -= 1
+            visitor.connections -= 1
+            if not visitor.connections:
+                assert not visitor.room.used, "what an address had in flight goes with its last connection"
+                del self._addresses[host]
+            self._emptied.set()
+
+    def _room_of(self, address: str) -> Room:
+        return self._addresses[address.rpartition(":")[0]].room
 
     async def _converse(self, stream: trio.SocketStream, address: str) -> None:
         secured = stream if self._tls is None else await self._secure(stream, self._tls)
-        if secured is None:
+        received = None if secured is None else await self._first_bytes(secured)
+        if secured is None or received is None:
             return
-        driver = ConnectionDriver(secured, self._application, self._limits.connection, address)
+        driver: Http1Driver | Http2Driver
+        if self._edge is None or received.startswith(PREFACE):
+            driver = Http2Driver(secured, self._application, self._limits.connection, address, self._buffers)
+        else:
+            driver = Http1Driver(secured, self._edge, self._limits.http1, self._room_of(address), address)
         self._drivers.add(driver)
         if self._draining:
             driver.drain()
         try:
-            await driver.run()
+            await driver.run(received)
         finally:
             self._drivers.discard(driver)
 
+    async def _first_bytes(self, stream: ByteStream) -> bytes | None:
+        """As many bytes as tell what is spoken; None when none come in time, or nobody asks for anything."""
+        if self._edge is None:
+            return b""
+        limits = self._limits.http1
+        received = b""
+        with trio.move_on_after(limits.idle_ns / SECOND_NS) as scope:
+            self._undecided.add(scope)
+            try:
+                while len(received) < len(PREFACE) and PREFACE.startswith(received):
+                    more = await stream.receive_some(limits.read_bytes)
+                    if not more:
+                        return None
+                    if not received:
+                        scope.deadline = trio.current_time() + limits.head_ns / SECOND_NS
+                    received += more
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return None
+            finally:
+                self._undecided.discard(scope)
+        return None if scope.cancelled_caught else received
+
     async def _secure(self, stream: trio.SocketStream, tls: ssl.SSLContext) -> ByteStream | None:
-        """The stream under TLS; None for a peer that does not manage it in time, or does not want HTTP/2."""
+        """The stream under TLS; None for a peer that does not manage it in time, or speaks nothing we do."""
         secured = trio.SSLStream(stream, tls, server_side=True, https_compatible=True)
         try:
-            with trio.fail_after(self._limits.handshake_ns / 1e9):
+            with trio.fail_after(self._limits.handshake_ns / SECOND_NS):
                 await secured.do_handshake()
         except (trio.BrokenResourceError, trio.TooSlowError):
             return None
-        if secured.selected_alpn_protocol() != "h2":
+        if self._edge is None and secured.selected_alpn_protocol() != "h2":
             return None
         return secured
 

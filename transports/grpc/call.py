@@ -2,19 +2,26 @@
 
 The generated methods call `recv_message`, `send_message` and iterate; everything else is for those who serve. A method
 that betterproto generated gets no context, so `current_call` has it: metadata, deadline, peer, trailers of its own.
+
+A method that serves a stream of many requests or large replies takes the call itself: `divert` hands out every message
+within the read that brought it, `put` queues a reply without a task that waits, and both leave the coding of messages
+to the method.
 """
 
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from attrs import define
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from goqueue.core.records.varint import Readable
 from goqueue.transports.exchange import Exchange
 from goqueue.transports.grpc.codec import Codec
-from goqueue.transports.grpc.compression import ACCEPTED, WORTHWHILE_BYTES, deflate, inflate
-from goqueue.transports.grpc.framing import Assembly, MessageReader, frame_message
+from goqueue.transports.grpc.compression import ACCEPTED, ASIDE_BYTES, WORTHWHILE_BYTES, deflate, inflate
+from goqueue.transports.grpc.framing import Assembly, MessageReader, frame_message, frame_prefix
 from goqueue.transports.grpc.metadata import metadata_headers, parse_metadata
 from goqueue.transports.grpc.routes import Route
 from goqueue.transports.grpc.status import OK_TRAILERS, error_trailers
@@ -43,8 +50,8 @@ class ServerCall:
     """A call that is being served."""
 
     __slots__ = (
-        "_exchange", "_headers_sent", "_initial", "_reader", "_received", "_replied", "_squeeze", "_terms", "_trailing",
-        "deadline", "route",
+        "_exchange", "_flaw", "_headers_sent", "_initial", "_reader", "_received", "_replied", "_squeeze", "_terms",
+        "_trailing", "deadline", "route",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +62,7 @@ class ServerCall:
         self._exchange = exchange
         self._terms = terms
         self._reader = MessageReader(terms.message_bytes_max, assembly)
+        self._flaw: GRPCError | None = None
         self._received = 0
         self._replied = 0
         self._headers_sent = False
@@ -68,6 +76,15 @@ class ServerCall:
     def peer(self) -> str:
         """Who calls, as `host:port`."""
         return self._exchange.request.peer
+
+    @property
+    def codec(self) -> Codec:
+        """How messages of this service travel."""
+        return self._terms.codec
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first header of the request by this name (lower case), as it came."""
+        return self._exchange.request.header(name)
 
     @property
     def metadata(self) -> list[tuple[bytes, bytes]]:
@@ -85,17 +102,10 @@ class ServerCall:
 
     async def recv_message(self) -> Any:  # noqa: ANN401 - of the route's class
         """The next message; None at the end. Raises GRPCError for what is no message, and for a missing one."""
-        ready = self._reader.ready
-        while not ready:
-            data = await self._exchange.receive()
-            if not data:
-                self._check_end()
-                return None
-            self._reader.feed(data)
-        compressed, message = ready.popleft()
-        self._received += 1
-        if compressed:
-            message = self._inflate(message)
+        if not await self._receive():
+            return None
+        compressed, body = self._reader.ready.popleft()
+        message = await self._inflate(body) if compressed else bytes(body)
         try:
             return self._terms.codec.decode(self.route.request_type, message)
         except ValueError as error:
@@ -110,6 +120,48 @@ class ServerCall:
             raise StopAsyncIteration
         return message
 
+    async def divert(self, take: Callable[[Readable], bool]) -> bool:
+        """Give the bytes of each message to `take`, within the read that brought it, until it answers False.
+
+        Answers whether the request has ended instead. What `take` is given it may write into, and keep until the turn
+        is over: it is a view of what was read, or else a copy. It must not raise. Raises as `recv_message` does, after
+        all messages before the flaw have been taken.
+        """
+        reader = self._reader
+        reader.writable = True
+        goes_on = self._hand_out(take)
+
+        def sink(part: Readable) -> bool:
+            nonlocal goes_on
+            try:
+                reader.feed(part)
+            except GRPCError as flaw:
+                self._flaw = flaw
+            goes_on = self._hand_out(take)
+            return goes_on and not reader.ready and self._flaw is None
+
+        while goes_on:
+            if reader.ready:
+                # Compressed, so that it is not for the loop to open.
+                message = bytearray(await self._inflate(reader.ready.popleft()[1]))
+                self._received += 1
+                goes_on = take(message) and self._hand_out(take)
+            elif self._flaw is not None:
+                raise self._flaw
+            elif await self._exchange.divert(sink):
+                self._check_end()
+                return True
+        return False
+
+    def _hand_out(self, take: Callable[[Readable], bool]) -> bool:
+        """Give messages to `take` up to a compressed one; False if it wants no more."""
+        ready = self._reader.ready
+        while ready and not ready[0][0]:
+            self._received += 1
+            if not take(ready.popleft()[1]):
+                return False
+        return True
+
     async def send_message(self, message: Any) -> None:  # noqa: ANN401 - of the route's class
         """Send a reply; waits while the client takes none."""
         if not self._headers_sent:
@@ -117,9 +169,29 @@ class ServerCall:
         self._replied += 1
         data = self._terms.codec.encode(message)
         if self._squeeze and len(data) >= WORTHWHILE_BYTES:
-            await self._exchange.send(frame_message(deflate(data), compressed=True))
+            squeezed = deflate(data) if len(data) < ASIDE_BYTES else await self._exchange.aside(partial(deflate, data))
+            await self._exchange.send(frame_message(squeezed, compressed=True))
         else:
             await self._exchange.send(frame_message(data))
+
+    def put(self, body: bytes, rest: Readable = b"") -> bool:
+        """Queue a reply made of these bytes, the headers being sent; False asks to wait until `relieved`.
+
+        Of `rest` no copy is made: it must stay as it is until it has left.
+        """
+        assert self._headers_sent
+        self._replied += 1
+        size = len(rest)
+        roomy = self._exchange.put(frame_prefix(len(body) + size) + body)
+        return self._exchange.put(rest) if size else roomy
+
+    async def until_leaving(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Run `work` until it is done, or until the server is about to go: False."""
+        return await self._exchange.until_leaving(work)
+
+    async def relieved(self) -> None:
+        """Wait until the client has taken enough of what was put."""
+        await self._exchange.relieved()
 
     def send_headers(self) -> None:
         """Tell the client, ahead of any reply, that the call is being served."""
@@ -160,8 +232,23 @@ class ServerCall:
         if not self._received and not self.route.client_streaming:
             raise GRPCError(Status.INVALID_ARGUMENT, "the request has no message")
 
-    def _inflate(self, message: bytes) -> bytes:
+    async def _receive(self) -> bool:
+        """Wait until a message is at hand; False at the end of the request."""
+        ready = self._reader.ready
+        while not ready:
+            data = await self._exchange.receive()
+            if not data:
+                self._check_end()
+                return False
+            self._reader.feed(data)
+        self._received += 1
+        return True
+
+    async def _inflate(self, message: Readable) -> bytes:
         encoding = self._exchange.request.header(b"grpc-encoding") or b"identity"
         if encoding != b"gzip":
             raise GRPCError(Status.INTERNAL, "a compressed message, but no grpc-encoding")
-        return inflate(message, self._terms.message_bytes_max)
+        most = self._terms.message_bytes_max
+        if len(message) < ASIDE_BYTES:
+            return inflate(message, most)
+        return await self._exchange.aside(partial(inflate, message, most))

@@ -166,10 +166,9 @@ class ClientCall:
             if self._failure is not None:
                 raise self._failure from error
             raise GRPCError(RESET_STATUS.get(error.code, Status.UNAVAILABLE), str(error)) from error
-        compressed, message = reader.ready.popleft()
+        compressed, body = reader.ready.popleft()
         self._replies += 1
-        if compressed:
-            message = inflate(message, self._terms.message_bytes_max)
+        message = inflate(body, self._terms.message_bytes_max) if compressed else bytes(body)
         try:
             return self._terms.codec.decode(self._terms.reply_type, message)
         except ValueError as error:

@@ -9,15 +9,19 @@ import zlib
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from goqueue.core.records.varint import Readable
+
 ACCEPTED = b"identity,gzip"
 ENCODINGS = frozenset((b"identity", b"gzip"))
 # Below this, the header and trailer of gzip cost more than is won.
 WORTHWHILE_BYTES = 256
+# From here on it is done in a thread, which costs as much as squeezing this much.
+ASIDE_BYTES = 16 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
 _LEVEL = 1
 
 
-def inflate(data: bytes, bytes_max: int) -> bytes:
+def inflate(data: Readable, bytes_max: int) -> bytes:
     """What gzip made of a message; raises INVALID_ARGUMENT if it did not, RESOURCE_EXHAUSTED past the bound."""
     inflating = zlib.decompressobj(_GZIP)
     try:

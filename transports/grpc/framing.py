@@ -10,6 +10,8 @@ from collections import deque
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from goqueue.core.records.varint import Readable
+
 PREFIX_BYTES = 5
 _PREFIX = struct.Struct(">BL")
 
@@ -42,14 +44,21 @@ class Assembly:
 
 
 class MessageReader:
-    """Cuts messages out of the parts of a body."""
+    """Cuts messages out of the parts of a body.
 
-    __slots__ = ("_assembly", "_bytes_max", "_compressed", "_lacking", "_parts", "_prefix", "_reserved", "ready")
+    Parts may be bytes, which are kept, or views that do not last. A message that lies whole in a view comes out as a
+    view, one that came in several as bytes, or while `writable` as a bytearray.
+    """
+
+    __slots__ = (
+        "_assembly", "_bytes_max", "_compressed", "_lacking", "_parts", "_prefix", "_reserved", "ready", "writable",
+    )  # fmt: skip
 
     def __init__(self, bytes_max: int, assembly: Assembly) -> None:
         self._bytes_max = bytes_max
         self._assembly = assembly
-        self.ready: deque[tuple[bool, bytes]] = deque()  # whole messages: whether compressed, and their bytes
+        self.writable = False
+        self.ready: deque[tuple[bool, Readable]] = deque()  # whole messages: whether compressed, and their bytes
         self._prefix = b""  # of a prefix, what has come
         self._parts: list[bytes] = []
         self._lacking = 0
@@ -61,7 +70,7 @@ class MessageReader:
         """Whether a message has begun and not ended."""
         return bool(self._prefix) or self._lacking > 0
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Readable) -> None:
         """Take in a part; raises RESOURCE_EXHAUSTED for a message that is too long, INTERNAL for an unknown flag."""
         at = 0
         if self._lacking:
@@ -69,12 +78,12 @@ class MessageReader:
         size = len(data)
         if self._prefix and at < size:
             # A prefix that was cut in two is rare, and then small enough to be put together.
-            data, at = self._prefix + data[at:], 0
+            data, at = b"".join((self._prefix, data[at:])), 0
             size = len(data)
             self._prefix = b""
         while at < size:
             if size - at < PREFIX_BYTES:
-                self._prefix = data[at:]
+                self._prefix = bytes(data[at:])
                 return
             flag, length = _PREFIX.unpack_from(data, at)
             self._judge(flag, length)
@@ -99,23 +108,23 @@ class MessageReader:
                 Status.RESOURCE_EXHAUSTED, f"a message of {length} bytes, where {self._bytes_max} are the bound"
             )
 
-    def _begin(self, flag: int, length: int, start: bytes) -> None:
+    def _begin(self, flag: int, length: int, start: Readable) -> None:
         if length >= Assembly.FROM_BYTES:
             self._assembly.reserve(length)
             self._reserved = length
         self._compressed = flag == 1
-        self._parts = [start] if start else []
+        self._parts = [bytes(start)] if start else []
         self._lacking = length - len(start)
 
-    def _continue(self, data: bytes) -> int:
+    def _continue(self, data: Readable) -> int:
         """Add to the message that has begun; answers where in `data` it ended."""
         lacking = self._lacking
         if len(data) < lacking:
-            self._parts.append(data)
+            self._parts.append(bytes(data))
             self._lacking = lacking - len(data)
             return len(data)
-        self._parts.append(data if len(data) == lacking else data[:lacking])
-        self.ready.append((self._compressed, b"".join(self._parts)))
+        parts = [*self._parts, data[:lacking]]
+        self.ready.append((self._compressed, bytearray().join(parts) if self.writable else b"".join(parts)))
         self._parts = []
         self._lacking = 0
         self.abandon()
@@ -125,3 +134,8 @@ class MessageReader:
 def frame_message(message: bytes, *, compressed: bool = False) -> bytes:
     """A message behind its prefix."""
     return _PREFIX.pack(compressed, len(message)) + message
+
+
+def frame_prefix(size: int) -> bytes:
+    """What goes before a message of this size that is sent as it is."""
+    return _PREFIX.pack(0, size)

@@ -3,7 +3,8 @@
 It serves descriptor sets that protoc wrote; whoever mounts services passes the sets that define them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +20,9 @@ from goqueue.transports.grpc.routes import Service, routes_of
 class Reflection:
     """Reflection in one version: `package` and its messages. One class serves both, so none of the generated ones."""
 
-    def __init__(self, package: str, messages: ModuleType, files: DescriptorFiles, services: Sequence[str]) -> None:
+    def __init__(
+        self, package: str, messages: ModuleType, files: Callable[[], DescriptorFiles], services: Sequence[str]
+    ) -> None:
         self._path = f"/{package}.ServerReflection/ServerReflectionInfo"
         self._messages: Any = messages
         self._files = files
@@ -43,7 +46,7 @@ class Reflection:
         )
 
     def _found(self, question: Any) -> dict[str, Any]:  # noqa: ANN401 - of either version
-        files, messages = self._files, self._messages
+        files, messages = self._files(), self._messages
         if question.is_set("file_by_filename"):
             return self._content(files.by_name(question.file_by_filename))
         if question.is_set("file_containing_symbol"):
@@ -78,7 +81,13 @@ class Reflection:
 def with_reflection(services: Iterable[Service], descriptor_sets: Iterable[bytes]) -> list[Service]:
     """These services, and reflection on all of them: the sets must hold the files that define them."""
     services = list(services)
-    files = DescriptorFiles([*descriptor_sets, DESCRIPTORS])
+    sets = [*descriptor_sets, DESCRIPTORS]
+
+    # Reading them takes longer than all else that a broker does to start, and few are ever asked.
+    @cache
+    def files() -> DescriptorFiles:
+        return DescriptorFiles(sets)
+
     names: list[str] = []
     first = Reflection("grpc.reflection.v1", reflection_v1, files, names)
     second = Reflection("grpc.reflection.v1alpha", reflection_v1alpha, files, names)

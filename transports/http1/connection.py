@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 from attrs import define
 
-from goqueue.transports.http1.gate import END, Chunks, HttpError, check_start, too_large
+from goqueue.transports.http1.gate import END, Chunks, HttpError, check_start, overloaded, too_large, too_slow
 from goqueue.transports.http1.heads import CONTINUE, Head, Heads, opening, written_head
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits, Room
 
@@ -44,10 +44,7 @@ class Incoming:
 class Rejection:
     """A request that cannot be read; its answer is the last thing on the connection."""
 
-    status: int
-    code: str
-    message: str
-    field: str = ""
+    error: HttpError
 
 
 class Connection:
@@ -62,6 +59,7 @@ class Connection:
         self._buffer = bytearray()
         self._searched = 0
         self._since = now
+        self._heard = now
         self._head: Head | None = None
         self._chunks: Chunks | None = None
         self._reserved = 0
@@ -85,7 +83,7 @@ class Connection:
             request = self._advance(now)
         except HttpError as error:
             self.close()
-            return Rejection(error.status_hint, error.code, str(error), error.field)
+            return Rejection(error)
         if request is None and self._ended:
             # Whoever goes in the middle of a request waits for no answer.
             self.close()
@@ -95,15 +93,15 @@ class Connection:
         """When the client must have sent more, at the latest."""
         limits = self._limits
         if self.stage is Stage.BODY:
-            received = len(self._chunks.body) if self._chunks is not None else len(self._buffer)
-            return self._since + limits.body_ns + received * SECOND_NS // limits.rate_min
+            least = self._since + self._reserved * SECOND_NS // limits.rate_min
+            return min(least, self._heard) + limits.body_ns
         return self._since + (limits.head_ns if self.stage is Stage.HEAD else limits.idle_ns)
 
     def late(self) -> Rejection | None:
         """The deadline has passed: what to say to a client in the middle of a request; an idle one is just left."""
         within = self.stage in (Stage.HEAD, Stage.BODY)
         self.close()
-        return Rejection(408, "request_timeout", "the request took too long to arrive") if within else None
+        return Rejection(too_slow()) if within else None
 
     def take_interim(self) -> bytes:
         """What is to be sent before more is read: the word to a client that waits for it with its body."""
@@ -204,7 +202,7 @@ class Connection:
         if self.stage is not Stage.BODY and not self._read_head(now):
             return None
         assert self._head is not None
-        body = self._read_body(self._head)
+        body = self._read_body(now, self._head)
         if body is None:
             self._invite(self._head)
             return None
@@ -235,25 +233,25 @@ class Connection:
         return True
 
     def _begin_body(self, now: int, head: Head) -> None:
-        self.stage, self._since, self._searched = Stage.BODY, now, 0
+        self.stage, self._since, self._heard, self._searched = Stage.BODY, now, now, 0
         self._invites = True
         if head.length > self._limits.body_bytes_max:
             raise too_large(self._limits.body_bytes_max)
         if head.expects and head.expects != b"100-continue":
             raise HttpError(417, "expectation_failed", "only 100-continue may be expected", "expect")
-        self._reserve(head.length)
         if head.is_chunked:
             self._chunks = Chunks(self._limits.body_bytes_max)
 
-    def _read_body(self, head: Head) -> bytes | bytearray | None:
+    def _read_body(self, now: int, head: Head) -> bytes | bytearray | None:
         buffer, chunks = self._buffer, self._chunks
         if chunks is not None:
             chunks.feed(buffer)
-            self._reserve(len(chunks.body) - self._reserved)
+            self._reserve(now, len(chunks.body))
             return chunks.body if chunks.complete else None
         length = head.length
         if not length:
             return b""
+        self._reserve(now, min(len(buffer), length))
         if len(buffer) < length:
             return None
         if len(buffer) == length:
@@ -263,10 +261,15 @@ class Connection:
         del buffer[:length]
         return body
 
-    def _reserve(self, size: int) -> None:
-        if size and not self._room.take(size):
-            raise HttpError(503, "overloaded", "the broker holds as much as it can; try again in a moment")
-        self._reserved += size
+    def _reserve(self, now: int, received: int) -> None:
+        """Room is taken by what has come and not by what was announced: announcing costs nothing."""
+        more = received - self._reserved
+        if not more:
+            return
+        if not self._room.take(more):
+            raise overloaded()
+        self._reserved = received
+        self._heard = now
 
     def _invite(self, head: Head) -> None:
         """Ask for the body, once, if the client waits to be asked and has sent none of it."""

@@ -197,6 +197,16 @@ class Chunks:
             raise bad("a trailer is no header", "trailers")
 
 
+def overloaded() -> HttpError:
+    """The error for a request that there is no room for at the moment."""
+    return HttpError(503, "overloaded", "the broker holds as much as it can; try again in a moment")
+
+
+def too_slow() -> HttpError:
+    """The error for a request that keeps the broker waiting for its rest."""
+    return HttpError(408, "request_timeout", "the request took too long to arrive")
+
+
 def too_large(bytes_max: int) -> HttpError:
     """The error for a body past the bound."""
     return HttpError(413, "too_large", f"the body may have at most {bytes_max} bytes", "body")

@@ -10,7 +10,8 @@ class Http1Limits:
     """Bounds of one connection; times in nanoseconds.
 
     A head must be complete `head_ns` after its first byte. A body, and an answer that is taken, may last `body_ns` and
-    then as long as `rate_min` bytes a second need, so neither a drop every minute nor a large upload is cut wrongly.
+    then as long as `rate_min` bytes a second need, so neither a drop every minute nor a large upload is cut wrongly; a
+    body of which nothing comes for `body_ns` is cut all the same.
     """
 
     head_bytes_max: int = 32 << 10
@@ -26,32 +27,50 @@ class Http1Limits:
 
 
 class Room:
-    """Bytes in flight of all connections together: bodies on their way in, answers on their way out.
+    """Bytes in flight of many connections together: bodies on their way in, answers on their way out.
 
-    Answers are counted when they are there already, so `used` may pass the bound; no body is
-    taken in until it is below.
+    Answers are counted when they are there already, so `used` may pass the bound; no body is taken in and no further
+    answer made until it is below. A room may lie `within` a larger one: what all connections of one address have
+    together is part of what all have, and counts there up to its own bound, so that no address alone can shut out the
+    others.
     """
 
-    __slots__ = ("bytes_max", "used")
+    __slots__ = ("_counted", "_within", "bytes_max", "used")
 
-    def __init__(self, bytes_max: int = 256 << 20) -> None:
+    def __init__(self, bytes_max: int = 256 << 20, within: "Room | None" = None) -> None:
         self.bytes_max = bytes_max
         self.used = 0
+        self._within = within
+        self._counted = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more should be begun."""
+        return self.used >= self.bytes_max or (self._within is not None and self._within.is_full)
 
     def take(self, size: int) -> bool:
         """Reserve some bytes, if they fit."""
         assert size >= 0
-        if self.used + size > self.bytes_max:
+        if self.used + size > self.bytes_max or (self._within is not None and not self._within.take(size)):
             return False
         self.used += size
+        self._counted += size
         return True
 
     def add(self, size: int) -> None:
         """Count bytes that are there already."""
         assert size >= 0
         self.used += size
+        if self._within is not None:
+            more = min(self.used, self.bytes_max) - self._counted
+            self._counted += more
+            self._within.add(more)
 
     def give(self, size: int) -> None:
         """Take back a reservation."""
         self.used -= size
         assert self.used >= 0
+        if self._within is not None:
+            less = self._counted - min(self.used, self.bytes_max)
+            self._counted -= less
+            self._within.give(less)

@@ -71,7 +71,7 @@ class Closing:
         engine.send_goaway(STREAM_ID_MAX, ErrorCodes.NO_ERROR)
         engine.ping(DRAIN_PING)
         self._stage = Stage.WARNED
-        self._answer_due_ns = now + self._limits.answer_ns
+        self._answer_due_ns = now + self._limits.warning_ns
 
     def answered(self, ping: bytes | None, engine: Engine) -> None:
         """A ping came back."""

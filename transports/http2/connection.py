@@ -4,16 +4,19 @@ In: `receive` bytes and `wake` by time, both with `now` in nanoseconds. Out: `ta
 that arrived, became readable or became writable, `deadline` for the next `wake`, and `finished` when the socket may be
 closed. `receive` never raises, whatever the bytes: a broken protocol ends up in `failed`, and the farewell in `take`.
 
-The turn of a driver: read once; `receive` everything that it brought; while `backlog`, let others run and `work` on;
-start or wake whom the news names; then one `take` and one send.
+The turn of a driver: read once; `receive` everything that it brought, or read into `room` and say `received`; while
+`backlog`, let others run and `work` on; start or wake whom the news names; then one `take` and one send.
+
+DATA is most of what a broker reads. A plain frame of it, neither padded nor the last, goes past h2: windows and states
+are looked at here in the same way, and a stream that has a `sink` is given a view of the bytes that were read, to be
+done with at once. `Limits.plain_data` turns that off.
 
 Invariants: what a peer makes us hold is bounded by `Limits`; every byte of the connection's window is credited once,
 on arrival unless too much is unread, then as reading goes on; bytes leave in turns, one frame a stream.
 """
 
-from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import Factory, define
 from h2.errors import ErrorCodes
@@ -33,16 +36,20 @@ from h2.events import (
 from h2.exceptions import InvalidBodyLengthError
 from h2.exceptions import ProtocolError as H2ProtocolError
 
+from goqueue.core.records.varint import Readable
+from goqueue.storage.buffers import BufferPool
 from goqueue.transports.http2.closing import Closing
 from goqueue.transports.http2.engine import Engine
 from goqueue.transports.http2.errors import ConnectionFailed, ConnectionUnavailable, StreamGone
 from goqueue.transports.http2.floods import FloodGuard
 from goqueue.transports.http2.frames import PREFACE, FrameReader
 from goqueue.transports.http2.limits import Limits
+from goqueue.transports.http2.outbox import Outbox
 from goqueue.transports.http2.quiet import hush
 from goqueue.transports.http2.request import Headers, Request, header_list_bytes, parse_request
 from goqueue.transports.http2.stream import Stream
 
+T = TypeVar("T")
 TOO_LARGE: Headers = ((b":status", b"431"), (b"content-length", b"0"))
 
 hush()
@@ -60,7 +67,9 @@ class News:
 class Connection:
     """The state of one connection; see the module for how it is driven."""
 
-    def __init__(self, now: int, limits: Limits, *, client: bool = False, peer: str = "") -> None:
+    def __init__(
+        self, now: int, limits: Limits, *, client: bool = False, peer: str = "", pool: BufferPool | None = None
+    ) -> None:
         self.limits = limits
         self.peer = peer
         self.client = client
@@ -68,15 +77,12 @@ class Connection:
         self.streams: dict[int, Stream] = {}
         self.serving = 0  # streams that arrived and that the driver has not released
         self._engine = Engine(limits, client=client)
-        self._reader = FrameReader(limits, preface=b"" if client else PREFACE)
+        self._reader = FrameReader(limits, preface=b"" if client else PREFACE, pool=pool)
         self._floods = FloodGuard(now, limits)
         self._closing = Closing(now, limits, client=client)
         self._news = News()
         self._backlog = False
-        self._sendable: deque[Stream] = deque()
-        self._blocked: dict[int, Stream] = {}
-        self._waiting: dict[int, Stream] = {}  # whose senders wait for room in the connection's queue
-        self._queued_bytes = 0
+        self._outbox = Outbox(limits, self._engine, self._floods, writable=self._writable, finish=self._sent_all)
         self._unread_bytes = 0
         self._uncredited_bytes = 0
         self._on: dict[type[Event], Callable[[int, Any], None]] = {
@@ -94,13 +100,28 @@ class Connection:
 
     # The driver's side.
 
-    def receive(self, now: int, data: bytes) -> None:
+    def receive(self, now: int, data: Readable) -> None:
         """Take in bytes, and work on them for a turn."""
+        self._take_in(now, self._reader.feed, data)
+
+    def room(self) -> memoryview:
+        """Where to read the next bytes to; `received` says how many they were."""
+        return self._reader.room()
+
+    def received(self, now: int, size: int) -> None:
+        """Take in what was read into `room`, and work on it for a turn."""
+        self._take_in(now, self._reader.fed, size)
+
+    def rest(self) -> None:
+        """Nothing is there to be read: hold no more than must be."""
+        self._reader.rest()
+
+    def _take_in(self, now: int, feed: Callable[[T], None], what: T) -> None:
         if self.failed is not None:
             return
         self._closing.heard(now)
         try:
-            self._reader.feed(data)
+            feed(what)
         except H2ProtocolError as error:
             self._fail(str(error), error.error_code)
             return
@@ -110,10 +131,14 @@ class Connection:
         """Handle up to a turn's worth of frames; `backlog` tells whether there may be more."""
         next_frame, admit = self._reader.next_frame, self._floods.admit
         receive_frame, reactions, engine = self._engine.receive_frame, self._on, self._engine
+        plain_data = self.limits.plain_data
         self._backlog = False
         try:
             left = self.limits.turn_weight_max
             while left > 0:
+                if plain_data and self._take_plain():
+                    left -= 1
+                    continue
                 frame = next_frame()
                 if frame is None:
                     break
@@ -150,7 +175,7 @@ class Connection:
     @property
     def held_bytes(self) -> int:
         """All bytes that this connection keeps for its peer, in and out."""
-        return self._reader.held_bytes + self._unread_bytes + self._queued_bytes + self._engine.output_bytes
+        return self._reader.held_bytes + self._unread_bytes + self._outbox.queued_bytes + self._engine.output_bytes
 
     def take_news(self) -> News | None:
         """What happened to streams since the last call."""
@@ -162,22 +187,24 @@ class Connection:
 
     def take(self, now: int) -> bytes:
         """The bytes to send next, at most about a turn's worth; empty if there is nothing to send."""
+        return b"".join(self.take_pieces(now))
+
+    def take_pieces(self, now: int) -> list[Readable]:
+        """The same, for whoever can write them as they are."""
         engine = self._engine
-        budget = self.limits.turn_send_bytes
-        while self._sendable and budget > 0 and engine.outbound_flow_control_window > 0 and self.failed is None:
-            budget -= self._pump(self._sendable.popleft(), budget)
-        if not engine.output:
-            return b""
-        data = b"".join(engine.output)
-        engine.output.clear()
-        engine.output_bytes = 0
-        self._settle(now)
-        return data
+        if self.failed is None:
+            self._outbox.pump()
+        pieces = engine.output
+        if pieces:
+            engine.output = []
+            engine.output_bytes = 0
+            self._settle(now)
+        return pieces
 
     @property
     def idle(self) -> bool:
         """Whether `take` would have nothing to send."""
-        return not self._engine.output and (not self._sendable or self._engine.outbound_flow_control_window <= 0)
+        return not self._engine.output and self._outbox.idle
 
     @property
     def finished(self) -> bool:
@@ -231,6 +258,11 @@ class Connection:
         room = len(self.streams) < self._engine.remote_settings.max_concurrent_streams
         return room and self.failed is None and not self._closing.closing
 
+    @property
+    def dismissed(self) -> bool:
+        """Whether no further stream will be opened, however few there are."""
+        return self.failed is not None or self._closing.closing
+
     def open(self, request: Request, *, end: bool = False) -> Stream:
         """Send a request's headers; raises ConnectionUnavailable if the connection takes no more."""
         if not self.available:
@@ -259,18 +291,11 @@ class Connection:
 
     def enqueued(self, stream: Stream, size: int) -> None:
         """Bytes were added to a stream's queue."""
-        self._queued_bytes += size
-        if stream.queued_bytes == size and not stream.blocked:
-            self._sendable.append(stream)
+        self._outbox.add(stream, size)
 
     def crowds(self, stream: Stream) -> bool:
         """Whether a stream has queued so much that its sender should wait."""
-        if stream.queued_bytes >= self.limits.stream_queue_bytes_max:
-            return True
-        if stream.queued_bytes and self._queued_bytes >= self.limits.connection_queue_bytes_max:
-            self._waiting[stream.id] = stream
-            return True
-        return False
+        return self._outbox.crowds(stream)
 
     def finish(self, stream: Stream) -> None:
         """Send a stream's end, or leave it to follow what is queued."""
@@ -289,13 +314,15 @@ class Connection:
         self._unread_bytes -= stream.unread_bytes
         stream.uncredited_bytes += stream.unread_bytes
         stream.unread_bytes = 0
-        if self.failed is not None:
-            return
+        if self.failed is None:
+            self._credit_stream(stream)
+            self._credit_connection()
+
+    def _credit_stream(self, stream: Stream) -> None:
         if stream.uncredited_bytes * 2 >= self.limits.stream_window_bytes and not stream.ended:
             if self._engine.open_stream(stream.id) is not None:
                 self._engine.increment_flow_control_window(stream.uncredited_bytes, stream.id)
             stream.uncredited_bytes = 0
-        self._credit_connection()
 
     # Reactions to what the peer did.
 
@@ -338,12 +365,41 @@ class Connection:
             if stream.discarding:
                 self._discard(stream, size)
             else:
-                data = event.data
-                stream.uncredited_bytes += size - len(data)
-                stream.accept(data)
-                self._unread_bytes += len(data)
-                self._news.readable[stream.id] = stream
+                stream.uncredited_bytes += size - len(event.data)
+                self._deliver(stream, event.data)
         self._credit_connection()
+
+    def _deliver(self, stream: Stream, content: bytes | memoryview) -> None:
+        """Give a stream what came for it; a view of it lasts as long as this call."""
+        size = len(content)
+        if stream.sink is None:
+            stream.accept(bytes(content))
+            self._unread_bytes += size
+            self._news.readable[stream.id] = stream
+            return
+        stream.uncredited_bytes += size
+        if size and not stream.sink(content):
+            stream.sink = None
+            self._news.readable[stream.id] = stream
+        self._credit_stream(stream)
+
+    def _take_plain(self) -> bool:
+        """Take a frame of DATA past h2, if one comes next and there is nothing about it for h2 to decide."""
+        plain = self._reader.next_plain()
+        if plain is None:
+            return False
+        stream_id, content = plain
+        stream = self.streams.get(stream_id)
+        size = len(content)
+        if stream is None or stream.discarding or not self._engine.admit_part(stream_id, size):
+            return False
+        self._reader.skip_plain(size)
+        self._uncredited_bytes += size
+        if size >= 1024:
+            self._floods.earn(2)
+        self._deliver(stream, content)
+        self._credit_connection()
+        return True
 
     def _credit_connection(self) -> None:
         due = self._uncredited_bytes
@@ -374,19 +430,10 @@ class Connection:
             self._vanish(stream, StreamGone(f"The peer broke the stream off (code {code}).", code, unseen=unseen))
 
     def _window_updated(self, now: int, event: WindowUpdated) -> None:
-        stream = self._blocked.pop(event.stream_id or 0, None)
-        if stream is not None:
-            self._unblock(stream)
+        self._outbox.unblock(event.stream_id or 0)
 
     def _settings_changed(self, now: int, event: RemoteSettingsChanged) -> None:
-        blocked, self._blocked = self._blocked, {}
-        for stream in blocked.values():
-            self._unblock(stream)
-
-    def _unblock(self, stream: Stream) -> None:
-        stream.blocked = False
-        if stream.queued_bytes:
-            self._sendable.append(stream)
+        self._outbox.unblock_all()
 
     def _ping_answered(self, now: int, event: PingAckReceived) -> None:
         self._closing.answered(event.ping_data, self._engine)
@@ -398,52 +445,16 @@ class Connection:
             for stream in [each for each in self.streams.values() if each.id > last]:
                 self._vanish(stream, StreamGone("The peer is going away.", ErrorCodes.REFUSED_STREAM, unseen=True))
 
-    # Sending.
+    # Endings.
 
-    def _pump(self, stream: Stream, budget: int) -> int:
-        """Send one frame of a stream; answers how many bytes it took."""
-        engine = self._engine
-        h2_stream = engine.open_stream(stream.id)
-        if h2_stream is None or not stream.queued_bytes:
-            return 0
-        window = h2_stream.outbound_flow_control_window
-        if window <= 0:
-            stream.blocked = True
-            self._blocked[stream.id] = stream
-            return 0
-        room = min(budget, window, engine.outbound_flow_control_window, engine.max_outbound_frame_size)
-        data = stream.pull(room)
-        size = len(data)
-        left = stream.queued_bytes
-        end = stream.finishing and not left and stream.trailers_due is None
-        engine.send_part(h2_stream, data, end=end)
-        self._queued_bytes -= size
-        if size >= 1024:
-            self._floods.earn(2)
-        if left:
-            self._sendable.append(stream)
-        elif end:
-            self._drop_if_closed(stream)
-        elif stream.finishing:
-            self._send_end(stream)
-        if stream.crowded_out:
-            # Who has nothing queued may always go on, however much others have.
-            if not left or (stream.id not in self._waiting and left * 2 <= self.limits.stream_queue_bytes_max):
-                self._make_writable(stream)
-        if self._waiting:
-            self._relieve()
-        return size
-
-    def _make_writable(self, stream: Stream) -> None:
-        self._waiting.pop(stream.id, None)
-        stream.crowded_out = False
+    def _writable(self, stream: Stream) -> None:
         self._news.writable[stream.id] = stream
 
-    def _relieve(self) -> None:
-        """Tell the senders that wait for room in the connection's queue, once there is some."""
-        if self._queued_bytes * 2 <= self.limits.connection_queue_bytes_max:
-            for stream in list(self._waiting.values()):
-                self._make_writable(stream)
+    def _sent_all(self, stream: Stream, ended: bool) -> None:
+        if ended:
+            self._drop_if_closed(stream)
+        else:
+            self._send_end(stream)
 
     def _send_end(self, stream: Stream) -> None:
         if stream.trailers_due is not None:
@@ -451,8 +462,6 @@ class Connection:
         elif (h2_stream := self._engine.open_stream(stream.id)) is not None:
             self._engine.send_part(h2_stream, b"", end=True)
         self._drop_if_closed(stream)
-
-    # Endings.
 
     def _drop_if_closed(self, stream: Stream) -> None:
         if self._engine.forget_if_closed(stream.id):
@@ -470,12 +479,9 @@ class Connection:
     def _vanish(self, stream: Stream, gone: StreamGone) -> None:
         self.streams.pop(stream.id, None)
         self._engine.forget_if_closed(stream.id)
-        self._blocked.pop(stream.id, None)
-        self._waiting.pop(stream.id, None)
         self._unread_bytes -= stream.unread_bytes
         stream.unread_bytes = 0
-        self._queued_bytes -= stream.lose(gone)
-        self._relieve()
+        self._outbox.lose(stream, gone)
         self._news.readable[stream.id] = stream
         self._news.writable[stream.id] = stream
 
@@ -488,7 +494,7 @@ class Connection:
     def _lose_streams(self, why: str, code: int) -> None:
         for stream in list(self.streams.values()):
             self._vanish(stream, StreamGone(f"The connection is lost: {why}", code))
-        self._sendable.clear()
+        self._outbox.clear()
 
     def _settle(self, now: int) -> None:
-        self._closing.settle(now, busy=bool(self.streams), sending=bool(self._queued_bytes))
+        self._closing.settle(now, busy=bool(self.streams), sending=bool(self._outbox.queued_bytes))

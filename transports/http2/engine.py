@@ -20,11 +20,12 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event, StreamReset
 from h2.exceptions import ProtocolError, StreamClosedError
 from h2.settings import SettingCodes, Settings
-from h2.stream import H2Stream, StreamInputs
+from h2.stream import H2Stream, StreamInputs, StreamState
 from h2.utilities import extract_method_header
 from hpack.exceptions import HPACKError, OversizedHeaderListError
 from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, RstStreamFrame, SettingsFrame
 
+from goqueue.core.records.varint import Readable
 from goqueue.transports.http2.header_blocks import RememberingDecoder, RememberingEncoder
 from goqueue.transports.http2.limits import Limits
 from goqueue.transports.http2.request import Headers
@@ -37,6 +38,7 @@ KNOWN_SETTINGS = frozenset(int(code) for code in SettingCodes)
 _HEAD = struct.Struct(">HBBBL")
 _DATA, _HEADERS, _CONTINUATION = 0x0, 0x1, 0x9
 _END_STREAM, _END_HEADERS = 0x1, 0x4
+_READING = frozenset((StreamState.OPEN, StreamState.HALF_CLOSED_LOCAL))
 
 
 class Engine(H2Connection):
@@ -57,7 +59,7 @@ class Engine(H2Connection):
                 normalize_inbound_headers=False,
             )
         )
-        self.output: list[bytes | memoryview] = []
+        self.output: list[Readable] = []
         self.output_bytes = 0
         self.resets_sent = 0
         settings = {
@@ -89,7 +91,7 @@ class Engine(H2Connection):
         """None, as far as h2 needs to know."""
         return 0
 
-    def emit(self, data: bytes | memoryview) -> None:
+    def emit(self, data: Readable) -> None:
         """Append to the output."""
         self.output.append(data)
         self.output_bytes += len(data)
@@ -97,6 +99,22 @@ class Engine(H2Connection):
     def receive_frame(self, frame: Frame) -> list[Event]:
         """What this frame means; raises ProtocolError if it means the end."""
         return self._receive_frame(frame)
+
+    def admit_part(self, stream_id: int, size: int) -> bool:
+        """Take a frame of DATA, unpadded and not the last, out of both windows; False if h2 has to look at it.
+
+        h2 makes an event of it by two state machines that change nothing. Whatever may be wrong is left to it: a stream
+        that is not open for reading, a window that is passed, a body that was announced with its length.
+        """
+        stream = self.streams.get(stream_id)
+        if stream is None or stream.state_machine.state not in _READING or stream._expected_content_length is not None:
+            return False
+        window, own = self._inbound_flow_control_window_manager, stream._inbound_window_manager
+        if size > window.current_window_size or size > own.current_window_size:
+            return False
+        window.current_window_size -= size
+        own.current_window_size -= size
+        return True
 
     def send_block(self, stream_id: int, headers: Headers, *, end: bool) -> None:
         """Send headers or trailers; on a client, the first ones of a stream open it."""
@@ -114,7 +132,7 @@ class Engine(H2Connection):
             stream.state_machine.process_input(StreamInputs.SEND_END_STREAM)
         self._emit_block(stream_id, self.encoder.encode(headers), _END_STREAM if end else 0)
 
-    def send_part(self, stream: H2Stream, data: bytes | memoryview, *, end: bool) -> None:
+    def send_part(self, stream: H2Stream, data: Readable, *, end: bool) -> None:
         """Send one frame of DATA, which the caller knows to fit both windows and the frame size, on an open stream."""
         size = len(data)
         assert size <= self.max_outbound_frame_size

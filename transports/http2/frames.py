@@ -3,8 +3,10 @@
 h2 has a reader of its own; it waits for a whole frame, up to 16 MB, before it looks at the length, and puts as many
 CONTINUATION frames together as fit into 64 times that. Here the nine bytes of the frame's header decide, and a header
 block has a bound in bytes. Invariant: what is held is at most one frame and one header block within their bounds, and
-whatever the caller has fed since it last drained.
+whatever the caller has fed since it last drained. No byte that was shown in a view is written again.
 """
+
+import struct
 
 from h2.exceptions import FrameDataMissingError, FrameTooLargeError, ProtocolError
 from hyperframe.exceptions import HyperframeError, InvalidFrameError
@@ -18,65 +20,130 @@ from hyperframe.frame import (
     SettingsFrame,
 )
 
+from goqueue.core.records.varint import Readable
+from goqueue.storage.buffers import BufferPool
 from goqueue.transports.http2.limits import Limits
 
+_HEAD = struct.Struct(">HBBBL")
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD_BYTES = 9
+# What is read at once, and the buffer that several reads go into: the more a read brings, the fewer turns there are.
+READ_BUFFER_BYTES = 1 << 20
+LONE_BUFFER_BYTES = 128 << 10
+READ_BYTES_MOST = 512 << 10
+READ_BYTES_LEAST = 64 << 10
+# Less than this is put aside when a connection rests; beyond, it keeps its buffer.
+KEPT_BYTES = 16 << 10
 CONTROL_BYTES_MAX = 16_384
 SETTINGS_BYTES_MAX = 64 * 6
 CONTINUATIONS_MAX = 16
 
 
 class FrameReader:
-    """Reads frames from a stream of bytes; header blocks come out as one HEADERS frame."""
+    """Reads frames from a stream of bytes; header blocks come out as one HEADERS frame.
 
-    __slots__ = ("_block", "_block_bytes", "_buffer", "_limits", "_next", "_preface")
+    Bytes are put into a buffer that is lent by a pool, by `feed` or where `room` says. Of plain DATA the content comes
+    out as a view of it: who keeps a view keeps the buffer. Between reads a connection has a buffer only while most of
+    a frame is in it.
+    """
 
-    def __init__(self, limits: Limits, *, preface: bytes = b"") -> None:
+    __slots__ = ("_block", "_block_bytes", "_buffer", "_end", "_kept", "_limits", "_next", "_pool", "_preface", "_view")
+
+    def __init__(self, limits: Limits, *, preface: bytes = b"", pool: BufferPool | None = None) -> None:
         self._limits = limits
         self._preface = preface
+        self._pool = pool or BufferPool(LONE_BUFFER_BYTES, 1)
         self._buffer = bytearray()
+        self._view = memoryview(self._buffer)
         self._next = 0  # where in the buffer the next frame starts
+        self._end = 0  # where what has come ends
+        self._kept = b""  # the beginning of a frame, while there is no buffer
         self._block: list[HeadersFrame | ContinuationFrame] = []
         self._block_bytes = 0
 
     @property
     def held_bytes(self) -> int:
         """Bytes that wait to become frames."""
-        return len(self._buffer) - self._next + self._block_bytes
+        return self._end - self._next + len(self._kept) + self._block_bytes
 
     @property
     def opened(self) -> bool:
         """Whether the peer has sent its preface."""
         return not self._preface
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Readable) -> None:
         """Take in what came; raises ProtocolError if it does not start with the preface that was asked for."""
+        size = len(data)
+        self._make_room(size)
+        self._view[self._end : self._end + size] = data
+        self.fed(size)
+
+    def room(self) -> memoryview:
+        """Where to put what comes next; `fed` says how much it was."""
+        self._make_room(READ_BYTES_LEAST)
+        return self._view[self._end : self._end + READ_BYTES_MOST]
+
+    def fed(self, size: int) -> None:
+        """So many bytes were put into the room; raises as `feed` does."""
+        self._end += size
         if self._preface:
-            count = min(len(self._preface), len(data))
-            if data[:count] != self._preface[:count]:
+            count = min(len(self._preface), self._end - self._next)
+            if self._view[self._next : self._next + count] != self._preface[:count]:
                 raise ProtocolError("Invalid HTTP/2 preface.")
             self._preface = self._preface[count:]
-            data = data[count:]
-        if self._next:
-            del self._buffer[: self._next]
-            self._next = 0
-        self._buffer += data
+            self._next += count
+
+    def rest(self) -> None:
+        """Nothing may come for long: give the buffer back, unless much of a frame is in it."""
+        left = self._end - self._next
+        if left < KEPT_BYTES and self._buffer:
+            self._kept = bytes(self._view[self._next : self._end])
+            self._buffer = bytearray()
+            self._view = memoryview(self._buffer)
+            self._next = self._end = 0
+
+    def _make_room(self, size: int) -> None:
+        if len(self._buffer) - self._end >= size:
+            return
+        kept = self._kept or self._view[self._next : self._end]
+        # Not over what is there, which may still be looked at: into a buffer that nobody sees.
+        buffer = self._pool.take(max(self._pool.buffer_bytes, len(kept) + size))
+        view = memoryview(buffer)
+        self._next, self._end = 0, len(kept)
+        view[: self._end] = kept
+        self._kept = b""
+        self._buffer, self._view = buffer, view
+
+    def next_plain(self) -> tuple[int, memoryview] | None:
+        """The next frame's stream and content if it is whole, and DATA that is neither padded nor the last."""
+        start = self._next
+        buffer = self._buffer
+        if self._end - start < HEAD_BYTES or buffer[start + 3] or buffer[start + 4] or self._block:
+            return None
+        low, high, _, _, stream_id = _HEAD.unpack_from(buffer, start)
+        size = low << 8 | high
+        stop = start + HEAD_BYTES + size
+        if stop > self._end or size > self._limits.frame_bytes_max or not size:
+            return None
+        return stream_id, self._view[start + HEAD_BYTES : stop]
+
+    def skip_plain(self, size: int) -> None:
+        """The frame that `next_plain` has shown, with content of this size, is done with."""
+        self._next += HEAD_BYTES + size
 
     def next_frame(self) -> Frame | None:
         """The next whole frame, or None; raises h2's ProtocolError for what can be no frame."""
         while True:
             start = self._next
-            buffer = self._buffer
-            if len(buffer) - start < HEAD_BYTES:
+            view = self._view
+            if self._end - start < HEAD_BYTES:
                 return None
-            with memoryview(buffer) as view:
-                frame, size = _parse_head(view[start : start + HEAD_BYTES])
-                self._check_size(frame, size)
-                stop = start + HEAD_BYTES + size
-                if stop > len(buffer):
-                    return None
-                _parse_body(frame, view[start + HEAD_BYTES : stop])
+            frame, size = _parse_head(view[start : start + HEAD_BYTES])
+            self._check_size(frame, size)
+            stop = start + HEAD_BYTES + size
+            if stop > self._end:
+                return None
+            _parse_body(frame, view[start + HEAD_BYTES : stop])
             self._next = stop
             whole = self._whole(frame)
             if whole is not None:

@@ -33,6 +33,7 @@ class Limits:
     # After so many frames others have their turn, even if more are at hand. A request weighs as much as eight of DATA.
     turn_weight_max: int = 256
     turn_send_bytes: int = 256 * KIB
+    plain_data: bool = True  # whether DATA may go past h2's state machines
     discarded_bytes_max: int = 16 * MIB
     # Token buckets: what may come at once, and how much comes back each second. A client that cancels all its calls
     # is honest; twice as many resets as there can be streams are not.
@@ -45,5 +46,6 @@ class Limits:
     opening_ns: int = 10 * SECOND_NS
     idle_ns: int = 300 * SECOND_NS
     probe_ns: int = 60 * SECOND_NS  # silence, with streams open, after which the peer is asked whether it lives
-    answer_ns: int = 20 * SECOND_NS  # how long it may take to answer that, or the ping of a drain
+    answer_ns: int = 20 * SECOND_NS  # how long it may take to answer that
+    warning_ns: int = SECOND_NS  # and the ping of a drain, which many an idle client never reads
     stall_ns: int = 60 * SECOND_NS  # how long a peer may take nothing of what we have to send

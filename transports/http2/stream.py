@@ -8,8 +8,10 @@ Invariant: `unread_bytes` never passes the stream's window, because credit is gi
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from goqueue.core.records.varint import Readable
 from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.http2.request import Headers, Request
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 # Below this size parts are put together: a window of one-byte frames would be a million objects.
 SMALL_BYTES = 512
+# From this size a piece has a frame of its own: one more frame costs less than one more copy.
+LARGE_BYTES = 64 * 1024
 
 
 class Stream:
@@ -25,7 +29,7 @@ class Stream:
 
     __slots__ = (
         "_connection", "_offset", "_parts", "_queue", "begun", "blocked", "crowded_out", "discarded_bytes",
-        "discarding", "ended", "finishing", "gone", "headers", "id", "queued_bytes", "request", "trailers",
+        "discarding", "ended", "finishing", "gone", "headers", "id", "queued_bytes", "request", "sink", "trailers",
         "trailers_due", "uncredited_bytes", "unread_bytes",
     )  # fmt: skip
 
@@ -36,11 +40,13 @@ class Stream:
         self.headers: list[tuple[bytes, bytes]] | None = None  # a client's: the response's, once they are here
         self.trailers: list[tuple[bytes, bytes]] | None = None
         self._parts: list[bytes | bytearray] = []
+        # Takes what comes instead of `read`, at once and as a view that is gone afterwards, until it answers False.
+        self.sink: Callable[[bytes | memoryview], bool] | None = None
         self.unread_bytes = 0
         self.uncredited_bytes = 0
         self.ended = False  # the peer has sent all it will send
         self.gone: StreamGone | None = None
-        self._queue: deque[bytes] = deque()
+        self._queue: deque[Readable] = deque()
         self._offset = 0  # how much of the first in the queue has left
         self.queued_bytes = 0
         self.begun = False  # our headers have left
@@ -55,6 +61,21 @@ class Stream:
     def readable(self) -> bool:
         """Whether `read` has something to say: bytes, the end, or the bad news."""
         return self.unread_bytes > 0 or self.ended or self.gone is not None
+
+    @property
+    def is_diverted(self) -> bool:
+        """Whether what comes goes to the sink, and may come."""
+        return self.sink is not None and not self.ended and self.gone is None
+
+    def drop_sink(self) -> bool:
+        """Give what comes to `read` again; whether the sink would have taken more."""
+        sink, self.sink = self.sink, None
+        return sink is not None
+
+    def check_there(self) -> None:
+        """Raises StreamGone once the stream is gone."""
+        if self.gone is not None:
+            raise self.gone
 
     def read(self) -> bytes:
         """Everything that has come since last time; raises StreamGone once the stream is gone."""
@@ -75,8 +96,8 @@ class Stream:
         self.begun = headers[0][1][:1] != b"1"
         self._connection.send_headers(self, headers, end=end)
 
-    def send(self, data: bytes) -> bool:
-        """Queue these bytes; False asks the sender to wait until the stream is writable."""
+    def send(self, data: Readable) -> bool:
+        """Queue these bytes, which must not change any more; False asks the sender to wait until it is writable."""
         self._check_open()
         assert self.begun, "headers go first"
         if data:
@@ -107,8 +128,7 @@ class Stream:
             self._connection.reset(self, code)
 
     def _check_open(self) -> None:
-        if self.gone is not None:
-            raise self.gone
+        self.check_there()
         assert not self.finishing, "nothing can follow the end of a stream"
 
     # What follows is the connection's side.
@@ -127,7 +147,7 @@ class Stream:
                 return
         parts.append(data)
 
-    def pull(self, room: int) -> bytes | memoryview:
+    def pull(self, room: int) -> Readable:
         """Take up to `room` bytes from the queue, small pieces put together."""
         queue = self._queue
         first = queue[0]
@@ -137,10 +157,10 @@ class Stream:
             self._offset += room
             self.queued_bytes -= room
             return piece
-        pieces: list[bytes | memoryview] = [memoryview(first)[self._offset :] if self._offset else first]
+        pieces: list[Readable] = [memoryview(first)[self._offset :] if self._offset else first]
         queue.popleft()
         self._offset = 0
-        while queue and left + len(queue[0]) <= room:
+        while queue and left + len(queue[0]) <= room and left < LARGE_BYTES > len(queue[0]):
             left += len(queue[0])
             pieces.append(queue.popleft())
         self.queued_bytes -= left

@@ -10,6 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 Amount = Annotated[int, Meta(ge=-1, le=(1 << 62))]
+# For the document only: what is wrong with a name is said better where it is decided.
+TopicName = Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9._-]+$", "minLength": 1, "maxLength": 200})]
+PartitionCount = Annotated[int, Meta(ge=0, le=(1 << 31) - 1, extra_json_schema={"minimum": 1, "maximum": 10_000})]
 Priority = Literal["critical", "high", "normal", "low", "background"]
 Encoding = Literal["utf-8", "base64"]
 Acks = Literal["none", "leader", "all"]
@@ -19,8 +22,8 @@ Config = dict[str, int | float | str | bool | None]
 class TopicDraft(Struct):
     """A topic to be made; what is left out has a default."""
 
-    name: str
-    num_partitions: Count | None = None
+    name: TopicName
+    num_partitions: PartitionCount | None = None
     replication_factor: Count | None = None
     retention_hours: Amount | None = None
     retention_bytes: Amount | None = None
@@ -120,7 +123,7 @@ class PartitionsView(Struct):
 
 
 class PublishedView(Struct):
-    """What became of one message; `error` and `code` say why it was refused, with offset -1."""
+    """What became of one message; `error`, `code` and `field` say why it was refused, with offset -1."""
 
     partition: int
     offset: int
@@ -130,6 +133,7 @@ class PublishedView(Struct):
     trace_id: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
     code: str | UnsetType = UNSET
+    field: str | UnsetType = UNSET
 
 
 class PublishedViews(Struct):
@@ -155,6 +159,15 @@ class MessagesView(Struct):
     """Messages of a partition, and the offset to go on at."""
 
     messages: list[MessageView]
+    next_offset: int
+
+
+class StreamEnd(Struct):
+    """Why a stream of messages ended before its time, and where to go on."""
+
+    error: str
+    code: str
+    field: str
     next_offset: int
 
 

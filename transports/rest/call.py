@@ -1,13 +1,13 @@
 """One request on its way through an endpoint: the question, the names in its path, and the broker to ask."""
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from attrs import define
 from msgspec import Struct, json
 
-from goqueue.core.verbs import Refusal, Reply, Request
-from goqueue.transports.broker import Broker
+from goqueue.core.verbs import Caller, Refusal, Reply, Request
+from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.decoding import decode_body, whole_number
 from goqueue.transports.rest.errors import refused
 from goqueue.transports.rest.exchange import Answer, Question
@@ -17,15 +17,24 @@ PARTITION_MAX = (1 << 31) - 1
 _ENCODER = json.Encoder()
 
 
+class Answering(Protocol):
+    """What REST needs of a broker."""
+
+    async def ask(self, caller: Caller, request: Request) -> Reply:
+        """The answer to a request."""
+        ...
+
+
 @define
 class Call:
     """What an endpoint works with; `draining` says that the node takes no more requests soon."""
 
-    broker: Broker
+    broker: Answering
     question: Question
     names: dict[str, str]
     wall_ms: Callable[[], int]
     draining: Callable[[], bool]
+    metrics: MetricsPage
 
     @property
     def topic(self) -> str:

@@ -21,6 +21,26 @@ PRIORITIES: dict[Lane, Priority] = {Lane[word.upper()]: word for word in get_arg
 LATER = ("delay", "deliverAt", "ttl")
 
 
+def new_records(drafts: list[MessageDraft]) -> list[NewRecord]:
+    """The records that the messages of one body ask for; the usual message costs no further call."""
+    records: list[NewRecord] = []
+    for at, draft in enumerate(drafts):
+        later = draft.delay is not None or draft.deliverAt is not None or draft.ttl is not None
+        if later or draft.headers or draft.encoding != "utf-8":
+            records.append(new_record(draft, f"messages[{at}]."))
+            continue
+        key, value = draft.key, draft.value
+        try:
+            record = NewRecord(
+                None if key is None else key.encode(), None if value is None else value.encode(),
+                (), draft.partition, None, LANES[draft.priority],
+            )  # fmt: skip
+        except UnicodeEncodeError:
+            record = new_record(draft, f"messages[{at}].")
+        records.append(record)
+    return records
+
+
 def new_record(draft: MessageDraft, place: str = "") -> NewRecord:
     """The record that a draft asks for; `place` is where in the body the draft stood, as `messages[3].`."""
     if draft.delay is not None or draft.deliverAt is not None or draft.ttl is not None:

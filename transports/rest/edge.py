@@ -6,10 +6,14 @@ and answered with 500, and nobody else notices.
 
 import logging
 from collections.abc import Callable
+from typing import Protocol
 
-from goqueue.transports.broker import Broker
-from goqueue.transports.rest.call import Call
-from goqueue.transports.rest.errors import RestError, error_body
+from goqueue.storage.meters import StoreMeters
+from goqueue.transports.http1.gate import HttpError
+from goqueue.transports.metrics.meters import BrokerMeters
+from goqueue.transports.metrics.page import MetricsPage
+from goqueue.transports.rest.call import Answering, Call
+from goqueue.transports.rest.errors import RETRY_AFTER_S, RestError, error_body
 from goqueue.transports.rest.exchange import Answer, Question
 from goqueue.transports.rest.openapi import document
 from goqueue.transports.rest.page import page
@@ -22,16 +26,39 @@ PAGE_PATHS = {"/docs", f"/{PREFIX}/docs"}
 READING_METHODS = ("GET", "HEAD")
 
 
-class Rest:
-    """Serves the table of routes on behalf of one broker; `wall_ms` is the time of day."""
-
-    def __init__(self, broker: Broker, wall_ms: Callable[[], int]) -> None:
-        self.draining = False
-        self._broker = broker
-        self._wall_ms = wall_ms
+class Edge(Protocol):
+    """What a port of HTTP asks."""
 
     async def answer(self, question: Question) -> Answer:
-        """The answer to a question; its parts, if it has some, must be closed by who takes them."""
+        """The answer to a question, whatever it is."""
+        ...
+
+    def leave(self) -> None:
+        """The server begins to go: what is in flight should come to its end."""
+        ...
+
+
+class Rest:
+    """Serves the table of routes on behalf of one broker; `wall_ms` is the time of day, `metrics` the page of those.
+
+    `leaving` is called when the server begins to go.
+    """
+
+    def __init__(
+        self,
+        broker: Answering,
+        wall_ms: Callable[[], int],
+        metrics: MetricsPage | None = None,
+        leaving: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._draining = False
+        self._leaving = leaving
+        self._broker = broker
+        self._wall_ms = wall_ms
+        self._metrics = metrics or MetricsPage(BrokerMeters(), StoreMeters(), lambda: 0)
+
+    async def answer(self, question: Question) -> Answer:
+        """See Edge."""
         try:
             return await self._answer(question)
         except RestError as error:
@@ -49,11 +76,16 @@ class Rest:
         if path in OPENAPI_PATHS or path in PAGE_PATHS:
             return _described(method, path)
         route, names = match(method, path)
-        call = Call(self._broker, question, names, self._wall_ms, self._is_draining)
+        call = Call(self._broker, question, names, self._wall_ms, self._is_draining, self._metrics)
         return await route.serve(call)
 
+    def leave(self) -> None:
+        """See Edge."""
+        self._draining = True
+        self._leaving()
+
     def _is_draining(self) -> bool:
-        return self.draining
+        return self._draining
 
 
 def error_answer(error: RestError) -> Answer:
@@ -64,6 +96,12 @@ def error_answer(error: RestError) -> Answer:
     if isinstance(error, MethodNotAllowed):
         headers.append(("Allow", ", ".join(_with_head(error.methods))))
     return Answer(error.status, error_body(error.code, error.message, error.field), headers=tuple(headers))
+
+
+def rejection(error: HttpError) -> Answer:
+    """The answer to a request that did not get as far as to be a question."""
+    headers = (("Retry-After", str(RETRY_AFTER_S)),) if error.status_hint == 503 else ()
+    return Answer(error.status_hint, error_body(error.code, str(error), error.field), headers=headers)
 
 
 def _described(method: str, path: str) -> Answer:

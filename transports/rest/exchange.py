@@ -1,6 +1,6 @@
 """What an HTTP transport brings to the REST edge, and what it takes back."""
 
-from collections.abc import AsyncGenerator
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 from attrs import define, field
@@ -41,6 +41,18 @@ class Question:
         return dict(pairs)
 
 
+class Parts(Protocol):
+    """The body of an answer that comes as time passes."""
+
+    async def next(self) -> bytes:
+        """The next part, once there is one; empty at the end. A call that is cancelled loses nothing."""
+        ...
+
+    def farewell(self) -> bytes:
+        """The last part when the server goes before the end: where the client can go on, elsewhere."""
+        ...
+
+
 @define
 class Answer:
     """One response: a body, or `parts` of one that come as time passes."""
@@ -49,4 +61,4 @@ class Answer:
     body: bytes = b""
     content_type: str = JSON
     headers: tuple[tuple[str, str], ...] = ()
-    parts: AsyncGenerator[bytes, None] | None = None
+    parts: Parts | None = None

@@ -1,20 +1,22 @@
 """Messages as they come: the same endpoint with `follow=true`, as lines of JSON or as server-sent events.
 
-The stream ends after `limit` messages, when the topic goes, or when the client does. What goes wrong on the way is the
-last thing sent: a line with `error`, `code` and `field`, or an event named `error`. A browser that reconnects sends the
-offset of the last event it saw, and goes on behind it.
+The stream ends after `limit` messages, when the topic goes, or when the client or the server does. Why it ended early
+is the last thing sent: a line with `error`, `code`, `field` and `next_offset`, or an event named `error`, or `leaving`
+if the server goes. A browser that reconnects sends the offset of the last event it saw, and goes on behind it.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import Iterator
 
-from goqueue.core.verbs import Fetched
-from goqueue.transports.rest.bodies import MessageView
+from goqueue.core.records.batch import Lane
+from goqueue.core.records.record import Record
+from goqueue.core.verbs import Code, Fetched
+from goqueue.transports.rest.bodies import MessageView, StreamEnd
 from goqueue.transports.rest.call import Call, encoded
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
 from goqueue.transports.rest.decoding import whole_number
-from goqueue.transports.rest.errors import RestError, error_body, invalid
+from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
-from goqueue.transports.rest.reading import Range, asked_range, fetch, follows, read_messages, records
+from goqueue.transports.rest.reading import Range, asked_range, content_bytes, fetch, follows, read_messages, records
 
 EVENTS = "text/event-stream"
 LINES = "application/x-ndjson"
@@ -38,43 +40,79 @@ async def read_or_follow(call: Call) -> Answer:
     # What is wrong with the request is found by the first fetch, while it can still be said with a status.
     first = await fetch(call, wanted, wanted.offset, 0)
     as_events = EVENTS in call.question.accept
-    parts = _parts(call, wanted, first, as_events)
+    parts = Following(call, wanted, first, as_events=as_events)
     return Answer(
         200, content_type=EVENTS if as_events else LINES, headers=(("Cache-Control", "no-store"),), parts=parts
     )
 
 
-async def _parts(call: Call, wanted: Range, fetched: Fetched, as_events: bool) -> AsyncGenerator[bytes, None]:
-    written = _event if as_events else _line
-    offset, left = wanted.offset, wanted.limit
-    timestamps = Timestamps()
-    try:
-        while True:
-            part = bytearray()
-            for record, lane in records(fetched, offset):
-                view = message_view(record, PRIORITIES[lane], timestamps.written(record.timestamp))
-                part += written(view)
-                offset = record.offset + 1
-                left = None if left is None else left - 1
-                if left == 0:
+class Following:
+    """The messages of a range as parts of a body, see `Parts`; `offset` is where it stands."""
+
+    def __init__(self, call: Call, wanted: Range, first: Fetched, *, as_events: bool) -> None:
+        self.offset = wanted.offset
+        self._call = call
+        self._wanted = wanted
+        self._left = wanted.limit
+        self._as_events = as_events
+        self._fetched: Fetched | None = first
+        self._records: Iterator[tuple[Record, Lane]] = records(first, wanted.offset)
+        self._timestamps = Timestamps()
+        self._ended = False
+
+    async def next(self) -> bytes:
+        """See Parts."""
+        part = b""
+        try:
+            while not part and not self._ended:
+                if self._fetched is None:
+                    self._fetched = await fetch(self._call, self._wanted, self.offset, SILENCE_NS)
+                    self._records = records(self._fetched, self.offset)
+                part = self._written(self._fetched)
+        except RestError as error:
+            self._ended = True
+            part = self._end("error", StreamEnd(error.message, error.code, error.field, self.offset))
+        return part
+
+    def farewell(self) -> bytes:
+        """See Parts."""
+        self._ended = True
+        said = f"the broker goes away; go on at offset {self.offset}, here in a while or at another node"
+        return self._end("leaving", StreamEnd(said, Code.SHUTTING_DOWN, "", self.offset))
+
+    def _written(self, fetched: Fetched) -> bytes:
+        """A part's worth of what was fetched; at its end the next call fetches more."""
+        part, count, size = bytearray(), 0, 0
+        try:
+            for record, lane in self._records:
+                part += self._one(message_view(record, PRIORITIES[lane], self._timestamps.written(record.timestamp)))
+                self.offset = record.offset + 1
+                count += 1
+                size += content_bytes(record)
+                if count == self._left or len(part) >= PART_BYTES:
                     break
-                if len(part) >= PART_BYTES:
-                    yield bytes(part)
-                    part.clear()
-            if part or as_events:
-                yield bytes(part) or b":\n\n"
-            if left == 0:
-                return
-            offset = max(offset, fetched.next_offset)
-            fetched = await fetch(call, wanted, offset, SILENCE_NS)
-    except RestError as error:
-        body = error_body(error.code, error.message, error.field)
-        yield b"event: error\ndata: " + body + b"\n\n" if as_events else body + b"\n"
+            else:
+                self.offset = max(self.offset, fetched.next_offset)
+                self._fetched = None
+        except RestError:
+            # What can be read goes first; the next call comes upon the error again.
+            if not count:
+                raise
+            self._fetched = None
+        self._count(count, size)
+        return bytes(part) or (b":\n\n" if self._as_events else b"")
 
+    def _count(self, count: int, size: int) -> None:
+        if count:
+            self._call.metrics.broker.count_consumed(self._wanted.topic, count, size)
+        if self._left is not None:
+            self._left -= count
+            self._ended = self._left == 0
 
-def _line(view: MessageView) -> bytes:
-    return encoded(view) + b"\n"
+    def _one(self, view: MessageView) -> bytes:
+        line = encoded(view)
+        return b"id: %d\ndata: %b\n\n" % (view.offset, line) if self._as_events else line + b"\n"
 
-
-def _event(view: MessageView) -> bytes:
-    return b"id: %d\ndata: %b\n\n" % (view.offset, encoded(view))
+    def _end(self, event: str, end: StreamEnd) -> bytes:
+        line = encoded(end)
+        return b"event: %b\ndata: %b\n\n" % (event.encode(), line) if self._as_events else line + b"\n"

@@ -1,6 +1,7 @@
-"""The endpoints that say how the node is."""
+"""The endpoints that say how the node is, and what it has counted."""
 
 from goqueue.core.verbs import DescribeNode, NodeReply
+from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest.bodies import (
     AliveView,
     BrokerView,
@@ -60,6 +61,12 @@ async def stats(call: Call) -> Answer:
         topic.name: TopicStats(topic.partitions, message_count(topic), topic.size_bytes) for topic in node.streams
     }
     return answer(StatsView(node.node_id, written_span(node.uptime_ns), node.topics, node.size_bytes, topics))
+
+
+async def metrics(call: Call) -> Answer:
+    """GET /metrics and /admin/metrics."""
+    node = await call.ask(DescribeNode(), NodeReply)
+    return Answer(200, call.metrics.written(node), CONTENT_TYPE)
 
 
 def _accepting(draining: bool) -> CheckView:

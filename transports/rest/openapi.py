@@ -8,9 +8,11 @@ import msgspec
 
 from goqueue import __version__
 from goqueue.transports.rest.errors import ErrorReply
+from goqueue.transports.rest.exchange import JSON
 from goqueue.transports.rest.routes import PREFIX, ROUTES, Parameter, Route
 
 REFERENCE = "#/components/schemas/{name}"
+TEXT = {"type": "string"}
 NAME = re.compile(r"\{(\w+)\}")
 KINDS: dict[str, dict[str, str]] = {
     "integer": {"type": "integer"},
@@ -38,7 +40,9 @@ def document() -> bytes:
 @cache
 def described() -> dict[str, Any]:
     """The document."""
-    types = list(dict.fromkeys(kind for route in ROUTES for kind in (route.body, route.reply) if kind is not None))
+    types = list(
+        dict.fromkeys(kind for route in ROUTES for kind in (route.body, route.reply) if kind not in (None, str))
+    )
     _, components = msgspec.json.schema_components([*types, ErrorReply], ref_template=REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
@@ -81,7 +85,7 @@ def operation_id(route: Route) -> str:
 
 
 def _responses(route: Route) -> dict[str, Any]:
-    content = _content(route.reply)
+    content = _content(route.reply) if route.content_type == JSON else {route.content_type: {"schema": TEXT}}
     if route.streams:
         content |= {"application/x-ndjson": {}, "text/event-stream": {}}
     responses: dict[str, Any] = {str(route.status): {"description": route.summary, "content": content}}

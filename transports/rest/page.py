@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from goqueue import __version__
+from goqueue.transports.rest.exchange import JSON
 from goqueue.transports.rest.openapi import described, operation_id
 from goqueue.transports.rest.routes import ROUTES, Route
 
@@ -57,7 +58,7 @@ def _call(route: Route) -> str:
         inside += f"<h4>Query</h4><table>{rows}</table>"
     if route.body is not None:
         inside += f"<h4>Body</h4>{_fields(route.body.__name__)}"
-    inside += f"<h4>Answer {route.status}</h4>{_fields(route.reply.__name__)}"
+    inside += f"<h4>Answer {route.status}</h4>{_reply(route)}"
     if route.refusals:
         inside += f"<p>Refused with {', '.join(map(str, route.refusals))}.</p>"
     return (
@@ -65,6 +66,12 @@ def _call(route: Route) -> str:
         f"<code>{escape(route.path)}</code><span>{escape(route.summary)}</span></summary>"
         f"<div>{inside}</div></details>"
     )
+
+
+def _reply(route: Route) -> str:
+    if route.content_type != JSON:
+        return f"<p>{escape(route.content_type)}</p>"
+    return _fields(route.reply.__name__)
 
 
 def _fields(name: str) -> str:

@@ -9,7 +9,7 @@ from goqueue.transports.rest.bodies import (
     PublishedViews,
 )
 from goqueue.transports.rest.call import Call, answer
-from goqueue.transports.rest.contents import new_record
+from goqueue.transports.rest.contents import new_record, new_records
 from goqueue.transports.rest.errors import invalid, refused
 from goqueue.transports.rest.exchange import Answer
 
@@ -22,9 +22,14 @@ async def publish_messages(call: Call) -> Answer:
     draft = call.body(MessagesDraft)
     if not 1 <= len(draft.messages) <= MESSAGES_MAX:
         raise invalid(f"messages must hold from 1 to {MESSAGES_MAX} messages", "messages")
-    records = [new_record(message, f"messages[{at}].") for at, message in enumerate(draft.messages)]
-    results = await _publish(call, records, draft.acks)
-    return answer(PublishedViews([_view(*pair) for pair in zip(draft.messages, results, strict=True)]))
+    results = await _publish(call, new_records(draft.messages), draft.acks)
+    views = [
+        PublishedView(result.partition, result.offset, message.priority)
+        if isinstance(result, Published)
+        else _refused_view(at, message, result)
+        for at, (message, result) in enumerate(zip(draft.messages, results, strict=True))
+    ]
+    return answer(PublishedViews(views))
 
 
 async def publish_message(call: Call) -> Answer:
@@ -32,7 +37,9 @@ async def publish_message(call: Call) -> Answer:
     draft = call.body(OneMessageDraft)
     (result,) = await _publish(call, [new_record(draft)], draft.acks)
     if isinstance(result, Refusal):
-        raise refused(result)
+        error = refused(result)
+        error.field = _field(result)
+        raise error
     return answer(PublishedView(result.partition, result.offset, draft.priority))
 
 
@@ -42,8 +49,13 @@ async def _publish(call: Call, records: list[NewRecord], acks: str) -> list[Publ
     return reply.results
 
 
-def _view(draft: MessageDraft, result: Published | Refusal) -> PublishedView:
-    if isinstance(result, Published):
-        return PublishedView(result.partition, result.offset, draft.priority)
+def _field(refusal: Refusal) -> str:
+    """A refused message's field as its sender knows it: of batches only brokers speak."""
+    return "value" if refusal.field == "batch" else refusal.field
+
+
+def _refused_view(at: int, draft: MessageDraft, result: Refusal) -> PublishedView:
+    name = _field(result)
+    field = f"messages[{at}].{name}" if name else f"messages[{at}]"
     partition = NOWHERE if draft.partition is None else draft.partition
-    return PublishedView(partition, NOWHERE, draft.priority, error=result.message, code=result.code)
+    return PublishedView(partition, NOWHERE, draft.priority, error=result.message, code=result.code, field=field)

@@ -56,6 +56,8 @@ async def read_messages(call: Call) -> Answer:
     page = Page([], wanted.offset)
     while await _read_on(call, wanted, page):
         pass
+    if page.views:
+        call.metrics.broker.count_consumed(wanted.topic, len(page.views), page.size_bytes)
     return answer(MessagesView(page.views, page.next_offset))
 
 
@@ -127,7 +129,7 @@ def _fill(page: Page, fetched: Fetched, wanted: Range) -> bool:
     timestamps = Timestamps()
     for record, lane in _readable(fetched, page):
         full = wanted.limit is not None and len(page.views) >= wanted.limit
-        size = _size(record)
+        size = content_bytes(record)
         if full or (page.views and page.size_bytes + size > PAGE_BYTES):
             page.next_offset = record.offset
             return True
@@ -151,7 +153,8 @@ def _readable(fetched: Fetched, page: Page) -> Iterator[tuple[Record, Lane]]:
         fetched.next_offset = page.next_offset
 
 
-def _size(record: Record) -> int:
+def content_bytes(record: Record) -> int:
+    """Bytes of a message's key, value and headers."""
     size = len(record.key or b"") + len(record.value or b"")
     return size + sum(len(name) + len(text or b"") for name, text in record.headers) if record.headers else size
 

@@ -8,9 +8,11 @@ from urllib.parse import unquote
 
 from attrs import define, field
 
+from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest import bodies, following, health, publishing, topics
 from goqueue.transports.rest.call import Endpoint
 from goqueue.transports.rest.errors import RestError
+from goqueue.transports.rest.exchange import JSON
 
 PREFIX = "v1"
 
@@ -39,6 +41,7 @@ class Route:
     query: tuple[Parameter, ...] = ()
     refusals: tuple[int, ...] = ()
     streams: bool = False
+    content_type: str = JSON
 
 
 READING = (
@@ -80,6 +83,10 @@ ROUTES: tuple[Route, ...] = (
           query=VERBOSE),
     Route("GET", "/version", "Health", "Which release this is", health.version, bodies.VersionView),
     Route("GET", "/stats", "Health", "What the node holds", health.stats, bodies.StatsView),
+    Route("GET", "/metrics", "Health", "What the node has counted, for Prometheus", health.metrics, str,
+          content_type=CONTENT_TYPE),
+    Route("GET", "/admin/metrics", "Health", "The same by another name", health.metrics, str,
+          content_type=CONTENT_TYPE),
 )  # fmt: skip
 
 

@@ -1,7 +1,9 @@
-"""Times and spans as they are written in JSON: RFC 3339 in UTC, and spans such as `1h2m3s`."""
+"""Times and spans as they are written: RFC 3339 in UTC and spans such as `1h2m3s` in JSON, dates in headers."""
 
 import re
 from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
+from functools import lru_cache
 
 from goqueue.core.records.batch import NO_TIMESTAMP
 from goqueue.transports.rest.errors import invalid
@@ -32,6 +34,12 @@ def read_time(text: str, field: str) -> int:
         return max(0, (moment - EPOCH) // timedelta(milliseconds=1))
     except (ValueError, OverflowError):
         raise error from None
+
+
+@lru_cache(4)
+def http_date(second: int) -> bytes:
+    """A time in seconds since 1970 as headers of HTTP have it."""
+    return formatdate(second, usegmt=True).encode()
 
 
 def written_span(span_ns: int) -> str:

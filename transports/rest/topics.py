@@ -1,5 +1,7 @@
 """The endpoints of topics and their partitions."""
 
+from typing import TypeVar
+
 from goqueue.core.verbs import (
     AlterTopic,
     CreateTopic,
@@ -24,6 +26,7 @@ from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
 
+T = TypeVar("T")
 SHORTHANDS = ("retention_hours", "retention_bytes")
 
 
@@ -60,13 +63,22 @@ async def describe_topic(call: Call) -> Answer:
 async def alter_topic(call: Call) -> Answer:
     """PATCH /topics/{topic}."""
     config: dict[str, object] = dict(call.body(ConfigDraft).config)
-    return answer(topic_view(await call.ask(AlterTopic(call.topic, config), TopicReply)))
+    return answer(topic_view(await _ask_by_path(call, AlterTopic(call.topic, config), TopicReply)))
 
 
 async def delete_topic(call: Call) -> Answer:
     """DELETE /topics/{topic}."""
-    await call.ask(DeleteTopic(call.topic), type(None))
+    await _ask_by_path(call, DeleteTopic(call.topic), type(None))
     return answer(TopicGone(call.topic))
+
+
+async def _ask_by_path(call: Call, request: AlterTopic | DeleteTopic, kind: type[T]) -> T:
+    """Ask about the topic in the path, where it is no field called `name`."""
+    try:
+        return await call.ask(request, kind)
+    except RestError as error:
+        error.field = "topic" if error.field == "name" else error.field
+        raise
 
 
 async def list_partitions(call: Call) -> Answer:
@@ -84,10 +96,10 @@ async def list_partitions(call: Call) -> Answer:
 
 def topic_view(topic: TopicReply) -> TopicView:
     """A topic as JSON says it."""
-    offsets = {str(partition): Reach(first, end) for partition, (first, end) in enumerate(topic.offsets)}
+    offsets = {str(partition): Reach(first, end) for partition, (first, end) in topic.offsets.items()}
     return TopicView(topic.name, topic.partitions, message_count(topic), topic.size_bytes, offsets, topic.config)
 
 
 def message_count(topic: TopicReply) -> int:
     """How many offsets a topic holds; after a compaction there may be fewer messages."""
-    return sum(end - first for first, end in topic.offsets)
+    return sum(end - first for first, end in topic.offsets.values())

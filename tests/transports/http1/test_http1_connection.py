@@ -26,7 +26,7 @@ def requests(connection: Connection) -> list[tuple[str, str, bytes] | int]:
     seen: list[tuple[str, str, bytes] | int] = []
     while (event := connection.next_event(0)) is not None:
         if isinstance(event, Rejection):
-            seen.append(event.status)
+            seen.append(event.error.status_hint)
         else:
             seen.append((event.head.method, event.head.path, bytes(event.body)))
         respond(connection)
@@ -135,14 +135,48 @@ def test_any_other_expectation_is_refused() -> None:
 
 
 def test_a_body_that_no_room_is_left_for_is_refused_with_503_and_the_room_comes_back() -> None:
-    room = Room(bytes_max=5)
+    room = Room(bytes_max=4)
     first, second = fed(POST[:-1], room), fed(POST, room)
     assert first.next_event(0) is None
-    assert room.used == 3
+    assert room.used == 2
     assert requests(second) == [503]
     first.receive(b"c")
     assert requests(first) == [("POST", "/topics", b"abc")]
     assert room.used == 0
+
+
+def test_a_body_that_is_only_announced_takes_no_room() -> None:
+    room = Room(bytes_max=4)
+    announced = fed(POST[:-3], room)
+    assert announced.next_event(0) is None
+    assert room.used == 0
+    assert requests(fed(POST, room)) == [("POST", "/topics", b"abc")]
+
+
+def test_a_room_within_a_larger_one_is_bounded_by_both() -> None:
+    larger = Room(bytes_max=10)
+    first, second = Room(6, larger), Room(6, larger)
+    assert first.take(6)
+    assert first.is_full
+    assert not first.take(1)
+    assert not second.take(5)
+    second.add(4)
+    assert (larger.used, larger.is_full, second.is_full) == (10, True, True)
+    first.give(6)
+    assert (larger.used, first.is_full, second.is_full) == (4, False, False)
+
+
+def test_what_passes_the_bound_of_a_room_takes_nothing_from_those_beside_it() -> None:
+    larger = Room(bytes_max=10)
+    greedy, modest = Room(6, larger), Room(6, larger)
+    greedy.add(100)
+    assert (greedy.used, greedy.is_full, larger.used) == (100, True, 6)
+    assert modest.take(4)
+    greedy.give(95)
+    assert (greedy.used, larger.used) == (5, 9)
+    greedy.give(5)
+    modest.give(4)
+    assert (greedy.used, modest.used, larger.used) == (0, 0, 0)
 
 
 def test_a_client_that_leaves_in_the_middle_gives_its_room_back() -> None:
@@ -162,7 +196,21 @@ def test_the_deadline_is_that_of_the_stage() -> None:
     assert connection.deadline() == 5 + LIMITS.head_ns
     connection.receive(POST[10:-1])
     connection.next_event(7)
-    assert connection.deadline() == 7 + LIMITS.body_ns + 2 * SECOND_NS // LIMITS.rate_min
+    assert connection.deadline() == 7 + LIMITS.body_ns
+
+
+def test_a_body_may_take_as_long_as_it_needs_but_not_stop_for_long() -> None:
+    connection = fed(POST[:-2])
+    connection.next_event(0)
+    least = SECOND_NS // LIMITS.rate_min
+    connection.receive(b"b")
+    connection.next_event(least)
+    assert connection.deadline() == least + LIMITS.body_ns
+    slow = fed(POST[:-2])
+    slow.next_event(0)
+    slow.receive(b"b")
+    slow.next_event(100 * least)
+    assert slow.deadline() == 2 * least + LIMITS.body_ns
 
 
 def test_more_bytes_of_a_head_do_not_put_its_deadline_off() -> None:
@@ -179,7 +227,7 @@ def test_a_late_client_is_told_so_only_in_the_middle_of_a_request() -> None:
     assert idle.late() is None
     late = within.late()
     assert late is not None
-    assert late.status == 408
+    assert late.error.status_hint == 408
 
 
 def test_while_draining_the_answer_says_close() -> None:

@@ -366,7 +366,7 @@ def test_a_drain_goes_on_without_an_answer_to_its_ping() -> None:
     connection = server()
     connection.drain(START_NS)
     connection.take(START_NS)
-    assert connection.deadline() == START_NS + Limits().answer_ns
+    assert connection.deadline() == START_NS + Limits().warning_ns
     connection.wake(connection.deadline())
     assert kinds(connection.take(START_NS)) == ["GoAway"]
     assert connection.finished

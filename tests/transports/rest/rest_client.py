@@ -9,8 +9,13 @@ import httpx
 import trio
 from attrs import define, field
 
+from goqueue.transports.exchange import Application
+from goqueue.transports.metrics.metered import MeteredBroker
+from goqueue.transports.metrics.meters import BrokerMeters
+from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.edge import Rest
-from goqueue.transports.trio_http1 import Http1Server, Http1ServerLimits
+from goqueue.transports.trio_patience import PatientBroker
+from goqueue.transports.trio_server import Server, ServerLimits
 from tests.transports.running import running_broker
 
 
@@ -18,7 +23,7 @@ from tests.transports.running import running_broker
 class Served:
     """A server that runs, and where."""
 
-    server: Http1Server
+    server: Server
     port: int
     opened: list[trio.SocketStream] = field(factory=list)
 
@@ -40,10 +45,16 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(folder: Path, limits: Http1ServerLimits | None = None) -> AsyncIterator[Served]:
+async def serving(
+    folder: Path, limits: ServerLimits | None = None, application: Application | None = None
+) -> AsyncIterator[Served]:
     """Run a broker on a folder and serve it."""
     async with running_broker(folder) as broker, trio.open_nursery() as nursery:
-        server = Http1Server(Rest(broker, lambda: time.time_ns() // 1_000_000), limits)
+        meters = BrokerMeters()
+        page = MetricsPage(meters, broker.store_meters, lambda: server.connection_count)
+        patient = PatientBroker(MeteredBroker(broker, meters))
+        rest = Rest(patient, lambda: time.time_ns() // 1_000_000, page, patient.leave)
+        server = Server(application, rest, limits=limits)
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         await nursery.start(server.serve, listeners)
         served = Served(server, listeners[0].socket.getsockname()[1])
@@ -58,12 +69,14 @@ async def serving(folder: Path, limits: Http1ServerLimits | None = None) -> Asyn
 Scenario = Callable[[Served], Awaitable[None]]
 
 
-def run(scenario: Scenario, folder: Path, limits: Http1ServerLimits | None = None) -> None:
+def run(
+    scenario: Scenario, folder: Path, limits: ServerLimits | None = None, application: Application | None = None
+) -> None:
     """Run a scenario against a server of its own; what does not end within a minute hangs."""
 
     async def within() -> None:
         with trio.fail_after(60):
-            async with serving(folder, limits) as served:
+            async with serving(folder, limits, application) as served:
                 await scenario(served)
 
     trio.run(within)

@@ -60,6 +60,7 @@ def test_messages_of_one_request_are_refused_one_by_one(tmp_path: Path) -> None:
             results = (await client.post("/topics/orders/batch", json={"messages": messages})).json()["results"]
             assert [result.get("code") for result in results] == [None, "partition_not_found", None]
             assert (results[1]["partition"], results[1]["offset"]) == (7, -1)
+            assert results[1]["field"] == "messages[1].partition"
             assert results[1]["error"]
             alone = await client.post("/topics/orders/publish", json=messages[1])
             assert (alone.status_code, alone.json()["code"]) == (404, "partition_not_found")
@@ -261,6 +262,20 @@ def test_a_stream_ends_when_its_topic_goes_and_says_why(tmp_path: Path) -> None:
             async with client.stream("GET", PAGE, params={"follow": "true"}) as response:
                 await other.delete("/topics/orders")
                 (said,) = await lines(response)
-            assert set(json.loads(said)) == {"error", "code", "field"}
+            assert set(json.loads(said)) == {"error", "code", "field", "next_offset"}
+
+    run(scenario, tmp_path)
+
+
+def test_a_message_too_large_for_its_topic_is_refused_by_its_value(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            await orders(client, config={"max_message_bytes": 2000})
+            large = {"value": "x" * 3000}
+            alone = await client.post("/topics/orders/publish", json=large)
+            assert (alone.status_code, alone.json()["code"], alone.json()["field"]) == (413, "too_large", "value")
+            sent = await client.post("/topics/orders/messages", json={"messages": [{"value": "a"}, large]})
+            (well, refused) = sent.json()["results"]
+            assert (well["offset"], refused["code"], refused["field"]) == (0, "too_large", "messages[1].value")
 
     run(scenario, tmp_path)

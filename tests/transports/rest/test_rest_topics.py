@@ -123,3 +123,14 @@ def test_health_says_that_all_is_well(tmp_path: Path) -> None:
             assert (head.status_code, head.content) == (200, b"")
 
     run(scenario, tmp_path)
+
+
+def test_a_topic_of_the_path_is_no_field_called_name(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            gone = await client.delete("/topics/none")
+            changed = await client.patch("/topics/none", json={"config": {}})
+            described = await client.get("/topics/none")
+            assert [answer.json()["field"] for answer in (gone, changed, described)] == ["topic"] * 3
+
+    run(scenario, tmp_path)

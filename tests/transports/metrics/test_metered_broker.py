@@ -1,0 +1,83 @@
+"""What is counted on the way to a broker, for requests of either kind."""
+
+import time
+from pathlib import Path
+
+import trio
+
+from goqueue.core.records.build import encode
+from goqueue.core.verbs import (
+    Caller,
+    Code,
+    CreateTopic,
+    Fetch,
+    Fetched,
+    ListTopics,
+    NewRecord,
+    Publish,
+    PublishBatch,
+    PublishReply,
+    Refusal,
+    Reply,
+)
+from goqueue.transports.metrics.metered import MeteredBroker
+from goqueue.transports.metrics.meters import BrokerMeters, Consumed
+from tests.transports.running import running_broker
+
+
+def batch() -> bytearray:
+    """Two messages of today, since older ones are past their time."""
+    stamp = time.time_ns() // 1_000_000
+    return encode([(stamp, None, b"a", ()), (stamp, None, b"b", ())])
+
+
+def run(folder: Path, meters: BrokerMeters, *requests: PublishBatch | Publish | Fetch | ListTopics) -> list[Reply]:
+    """What a broker with the topic `orders` answers, to each request twice: asked and posted."""
+    replies: list[Reply] = []
+
+    async def scenario() -> None:
+        with trio.fail_after(60):
+            async with running_broker(folder) as runtime:
+                await runtime.ask(Caller(), CreateTopic("orders", 1))
+                broker = MeteredBroker(runtime, meters)
+                for request in requests:
+                    replies.append(await broker.ask(Caller(protocol="grpc"), request))
+                    if isinstance(request, PublishBatch):
+                        request.batch = batch()
+                    count = len(replies)
+                    broker.post(Caller(protocol="http/2"), request, replies.append)
+                    while len(replies) == count:  # noqa: ASYNC110 - the answer comes by itself
+                        await trio.sleep(0.001)
+
+    trio.run(scenario)
+    return replies
+
+
+def test_publishes_and_fetches_are_measured_and_nothing_else(tmp_path: Path) -> None:
+    meters = BrokerMeters()
+    replies = run(tmp_path, meters, PublishBatch("orders", 0, batch()), Fetch("orders", 0, 1), ListTopics())
+    assert [type(reply) for reply in replies[:4]] == [PublishReply, PublishReply, Fetched, Fetched]
+    assert (sum(meters.publish_latency.counts), sum(meters.fetch_latency.counts)) == (2, 2)
+    fetched = replies[2]
+    assert isinstance(fetched, Fetched)
+    # What REST was given is counted by REST, message by message.
+    assert meters.consumed == {"orders": Consumed(3, len(fetched.batches))}
+    assert meters.failed == {}
+
+
+def test_a_fetch_that_may_wait_tells_nothing_about_the_broker(tmp_path: Path) -> None:
+    meters = BrokerMeters()
+    run(tmp_path, meters, Fetch("orders", 0, 0, wait_ns=1_000_000))
+    assert sum(meters.fetch_latency.counts) == 0
+    assert meters.consumed == {}
+
+
+def test_refused_messages_are_counted_by_code(tmp_path: Path) -> None:
+    meters = BrokerMeters()
+    records = [NewRecord(None, b"a", partition=7), NewRecord(None, b"b"), NewRecord(None, b"c", partition=8)]
+    lost = PublishBatch("none", 0, batch())
+    replies = run(tmp_path, meters, Publish("orders", records), Publish("none", records), Fetch("none", 0, 0), lost)
+    assert isinstance(replies[4], Refusal)
+    assert meters.failed == {Code.PARTITION_NOT_FOUND: 4, Code.TOPIC_NOT_FOUND: 6 + 4}
+    assert sum(meters.publish_latency.counts) == 6
+    assert meters.consumed == {}

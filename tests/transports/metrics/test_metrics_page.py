@@ -1,0 +1,115 @@
+"""The page that Prometheus reads: every line well formed, every metric described, every number as it was counted."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from goqueue.core.histogram import BOUNDS_S, Histogram
+from goqueue.core.verbs import NodeReply, TopicReply
+from goqueue.storage.meters import StoreMeters
+from goqueue.transports.metrics.meters import BrokerMeters
+from goqueue.transports.metrics.page import MetricsPage
+from goqueue.transports.metrics.table import COUNTER, METRICS, PREFIX
+from tests.transports.port.port_client import client_of
+from tests.transports.rest.rest_client import Served, orders, publish, run
+
+ROOT = Path(__file__).parents[3]
+LINE = re.compile(
+    r"# (HELP goqueue_\w+ .+|TYPE goqueue_\w+ (counter|gauge|histogram))"
+    r'|goqueue_\w+(\{\w+="(\\.|[^"\\])*"(,\w+="(\\.|[^"\\])*")*\})? [0-9.e+-]+'
+)
+PAGE = "/topics/orders/partitions/0/messages"
+
+
+def page(*topics: TopicReply, broker: BrokerMeters | None = None, store: StoreMeters | None = None) -> dict[str, str]:
+    """The samples of a page for a node with these topics."""
+    node = NodeReply("node-1", "1", 0, len(topics), 0, list(topics))
+    written = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3).written(node)
+    return samples(written.decode())
+
+
+def samples(written: str) -> dict[str, str]:
+    """Names with their labels, and their numbers."""
+    lines = written.splitlines()
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def test_what_the_documentation_lists_is_what_the_page_serves() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    listed = re.findall(r"^\| `(goqueue_\w+)` \| (\w+) \|", text, re.MULTILINE)
+    assert listed == [(PREFIX + metric.name, metric.kind) for metric in METRICS]
+
+
+def test_names_keep_to_the_conventions() -> None:
+    names = [metric.name for metric in METRICS]
+    assert len(set(names)) == len(names)
+    for metric in METRICS:
+        assert re.fullmatch(r"(broker|storage)_[a-z_]+", metric.name)
+        assert metric.name.endswith("_total") == (metric.kind == COUNTER)
+
+
+def test_a_distribution_is_cumulative_and_a_bound_belongs_to_what_lies_below_it() -> None:
+    histogram = Histogram()
+    for span_ns in (0, 500_000, 500_001, 3_000_000_000, 9_000_000_000):
+        histogram.observe(span_ns)
+    found = page(broker=BrokerMeters(publish_latency=histogram))
+    name = "goqueue_broker_publish_latency_seconds"
+    counts = [int(found[f'{name}_bucket{{le="{bound:g}"}}']) for bound in BOUNDS_S]
+    assert (counts[0], counts[1], counts[-2], counts[-1]) == (2, 3, 3, 4)
+    assert found[f'{name}_bucket{{le="+Inf"}}'] == found[f"{name}_count"] == "5"
+    assert float(found[f"{name}_sum"]) == pytest.approx(12.001, abs=1e-5)
+
+
+def test_labels_are_escaped() -> None:
+    found = page(TopicReply('a"b\\c\nd', 1, {}, 0, {0: (2, 5)}, 10, 1))
+    assert found['goqueue_storage_log_end_offset{topic="a\\"b\\\\c\\nd"}'] == "5"
+
+
+def test_topics_that_are_gone_are_forgotten() -> None:
+    broker, store = BrokerMeters(), StoreMeters()
+    for topic in ("here", "gone"):
+        broker.count_consumed(topic, 2, 20)
+        store.appended(f"logs/{topic}/0", 100)
+    store.appended("meta", 7)
+    here = TopicReply("here", 1, {}, 0, {0: (0, 2)}, 100, 1)
+    found = page(here, broker=broker, store=store)
+    assert found['goqueue_broker_bytes_consumed_total{topic="here"}'] == "20"
+    assert found['goqueue_broker_bytes_published_total{topic="here"}'] == "100"
+    assert found["goqueue_storage_bytes_written_total"] == "207"
+    assert not [name for name in found if "gone" in name]
+    assert list(broker.consumed) == ["here"]
+
+
+def test_publishing_and_reading_are_counted(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            await orders(client, config={"fsync": "every"})
+            await publish(client, "abc", "de", "f")
+            refused = await client.post("/topics/orders/messages", json={"messages": [{"value": "x", "partition": 9}]})
+            assert refused.json()["results"][0]["code"] == "partition_not_found"
+            await client.get(PAGE, params={"limit": 2})
+            async with client.stream("GET", PAGE, params={"follow": "true", "limit": "1"}) as response:
+                await response.aread()
+        async with client_of(served, "http/2") as client:
+            answered = await client.get("/admin/metrics")
+            assert answered.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        found = samples(answered.text)
+        topic = '{topic="orders"}'
+        assert found[f"goqueue_broker_messages_published_total{topic}"] == "3"
+        assert found[f"goqueue_broker_messages_consumed_total{topic}"] == "3"
+        assert found[f"goqueue_broker_bytes_consumed_total{topic}"] == str(5 + 3)
+        assert found['goqueue_broker_messages_failed_total{code="partition_not_found"}'] == "1"
+        assert found["goqueue_broker_publish_latency_seconds_count"] == "2"
+        assert found["goqueue_broker_active_connections"] == "1"
+        assert found[f"goqueue_storage_segments_active{topic}"] == "1"
+        size = int(found[f"goqueue_storage_log_size_bytes{topic}"])
+        assert int(found[f"goqueue_broker_bytes_published_total{topic}"]) == size > 61
+        assert int(found["goqueue_storage_bytes_written_total"]) > size
+        assert (
+            int(found["goqueue_storage_fsync_total"]) == int(found["goqueue_storage_fsync_latency_seconds_count"]) > 0
+        )
+        assert found["goqueue_storage_fsync_errors_total"] == "0"
+
+    run(scenario, tmp_path)

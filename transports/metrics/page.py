@@ -1,0 +1,58 @@
+"""The page that Prometheus reads: its text format, version 0.0.4, written from the table of metrics."""
+
+from collections.abc import Callable, Iterator
+
+from goqueue.core.histogram import BOUNDS_S, Histogram
+from goqueue.core.verbs import NodeReply
+from goqueue.storage.meters import StoreMeters
+from goqueue.transports.metrics.meters import BrokerMeters
+from goqueue.transports.metrics.table import METRICS, PREFIX, Metric, Sample, Sources
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class MetricsPage:
+    """Writes the page; `connections` tells how many there are."""
+
+    def __init__(self, broker: BrokerMeters, store: StoreMeters, connections: Callable[[], int]) -> None:
+        self.broker = broker
+        self._store = store
+        self._connections = connections
+
+    def written(self, node: NodeReply) -> bytes:
+        """The page for a node as it describes itself."""
+        there = {topic.name for topic in node.streams}
+        for gone in [topic for topic in self.broker.consumed if topic not in there]:
+            del self.broker.consumed[gone]
+        sources = Sources(node, self.broker, self._store, self._connections())
+        lines = [line for metric in METRICS for line in _lines(metric, sources)]
+        return "".join(lines).encode()
+
+
+def _lines(metric: Metric, sources: Sources) -> Iterator[str]:
+    name = PREFIX + metric.name
+    yield f"# HELP {name} {metric.meaning}\n# TYPE {name} {metric.kind}\n"
+    found = metric.read(sources)
+    if isinstance(found, Histogram):
+        yield from _distribution(name, found)
+    else:
+        for sample in found:
+            yield _sample(name, sample)
+
+
+def _sample(name: str, sample: Sample) -> str:
+    labels, number = sample
+    if not labels:
+        return f"{name} {number}\n"
+    written = ",".join(f'{label}="{text.translate(_ESCAPES)}"' for label, text in labels)
+    return f"{name}{{{written}}} {number}\n"
+
+
+def _distribution(name: str, histogram: Histogram) -> Iterator[str]:
+    total = 0
+    for bound, count in zip(BOUNDS_S, histogram.counts, strict=False):
+        total += count
+        yield f'{name}_bucket{{le="{bound:g}"}} {total}\n'
+    total += histogram.counts[-1]
+    yield f'{name}_bucket{{le="+Inf"}} {total}\n{name}_sum {histogram.sum_ns / 1e9}\n{name}_count {total}\n'

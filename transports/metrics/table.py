@@ -1,0 +1,115 @@
+"""Every metric there is: its name, what it means, and where its numbers come from.
+
+Names are `goqueue_`, the room that it is about, what is counted and in which unit; counters end in `_total`. There are
+no labels for partitions, whose number has no bound. docs/operations.md lists what is here, and a test compares.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from attrs import define
+
+from goqueue.core.histogram import Histogram
+from goqueue.core.verbs import NodeReply, TopicReply
+from goqueue.storage.meters import StoreMeters
+from goqueue.transports.metrics.meters import BrokerMeters, Consumed
+
+PREFIX = "goqueue_"
+COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
+
+# Labels, and the number that they stand beside.
+Sample = tuple[tuple[tuple[str, str], ...], int]
+
+
+@define
+class Sources:
+    """Where numbers come from."""
+
+    node: NodeReply
+    broker: BrokerMeters
+    store: StoreMeters
+    connections: int
+
+
+@define
+class Metric:
+    """One metric; a histogram is read as a whole, anything else as samples."""
+
+    name: str
+    kind: str
+    meaning: str
+    read: Callable[[Sources], Iterable[Sample] | Histogram]
+
+
+def _one(read: Callable[[Sources], int]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [((), read(sources))]
+
+
+def _by_topic(read: Callable[[TopicReply], int]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [((("topic", topic.name),), read(topic)) for topic in sources.node.streams]
+
+
+def _end_offsets(topic: TopicReply) -> int:
+    return sum(end for _, end in topic.offsets.values())
+
+
+def _start_offsets(topic: TopicReply) -> int:
+    return sum(start for start, _ in topic.offsets.values())
+
+
+def _published_bytes(sources: Sources) -> Iterator[Sample]:
+    totals = dict.fromkeys((topic.name for topic in sources.node.streams), 0)
+    for stream, size in sources.store.appended_bytes.items():
+        topic = stream.removeprefix("logs/").partition("/")[0]
+        if topic in totals:
+            totals[topic] += size
+    for topic, size in totals.items():
+        yield (("topic", topic),), size
+
+
+def _consumed(read: Callable[[Consumed], int]) -> Callable[[Sources], Iterable[Sample]]:
+    none = Consumed()
+    return _with_meters(lambda meters, topic: read(meters.consumed.get(topic, none)))
+
+
+def _with_meters(read: Callable[[BrokerMeters, str], int]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [
+        ((("topic", topic.name),), read(sources.broker, topic.name)) for topic in sources.node.streams
+    ]
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("broker_build_info", GAUGE, "Always 1; the labels say which node and release this is.",
+           lambda sources: [((("node", sources.node.node_id), ("version", sources.node.version)), 1)]),
+    Metric("broker_messages_published_total", COUNTER, "Messages acknowledged since the topic was made.",
+           _by_topic(_end_offsets)),
+    Metric("broker_bytes_published_total", COUNTER, "Bytes of batches taken since the start.", _published_bytes),
+    Metric("broker_messages_failed_total", COUNTER, "Messages whose publishing was refused, by code.",
+           lambda sources: [((("code", code),), count) for code, count in sorted(sources.broker.failed.items())]),
+    Metric("broker_messages_consumed_total", COUNTER, "Messages given to readers since the start.",
+           _consumed(lambda consumed: consumed.messages)),
+    Metric("broker_bytes_consumed_total", COUNTER,
+           "Bytes given to readers: batches as they are stored, or by REST keys, values and headers.",
+           _consumed(lambda consumed: consumed.bytes)),
+    Metric("broker_publish_latency_seconds", HISTOGRAM, "From a publish to its answer, a request each.",
+           lambda sources: sources.broker.publish_latency),
+    Metric("broker_fetch_latency_seconds", HISTOGRAM, "From a fetch that does not wait for news to its answer.",
+           lambda sources: sources.broker.fetch_latency),
+    Metric("broker_active_connections", GAUGE, "Connections of clients.", _one(lambda sources: sources.connections)),
+    Metric("broker_topic_count", GAUGE, "Topics.", _one(lambda sources: sources.node.topics)),
+    Metric("storage_bytes_written_total", COUNTER, "Bytes of batches written, the broker's own included.",
+           _one(lambda sources: sources.store.bytes_written)),
+    Metric("storage_bytes_read_total", COUNTER, "Bytes of batches read from files, cached or not.",
+           _one(lambda sources: sources.store.bytes_read)),
+    Metric("storage_fsync_total", COUNTER, "Attempts to force a segment to the disk.",
+           _one(lambda sources: sources.store.syncs)),
+    Metric("storage_fsync_errors_total", COUNTER, "Those that failed.",
+           _one(lambda sources: sources.store.sync_errors)),
+    Metric("storage_fsync_latency_seconds", HISTOGRAM, "How long those took that did not fail.",
+           lambda sources: sources.store.sync_latency),
+    Metric("storage_segments_active", GAUGE, "Segments of a topic.", _by_topic(lambda topic: topic.segments)),
+    Metric("storage_log_size_bytes", GAUGE, "Bytes in a topic's segments.", _by_topic(lambda topic: topic.size_bytes)),
+    Metric("storage_log_end_offset", GAUGE, "The offsets that the next messages get, all partitions added up.",
+           _by_topic(_end_offsets)),
+    Metric("storage_log_start_offset", GAUGE, "The offsets of the first messages, all partitions added up.",
+           _by_topic(_start_offsets)),
+)  # fmt: skip

@@ -1,0 +1,6 @@
+"""The broker's own gRPC services: the methods of goqueue.v1 as requests to a broker.
+
+What a message means is in `goqueue.proto`, what is decided about it in `goqueue.core`, how it travels in
+`goqueue.transports.grpc`. Here bytes become verbs and replies become bytes, for one method or for a stream of them.
+Start at `application.py`, which mounts everything; `publishing.py` and `subscription.py` are the two fast paths.
+"""

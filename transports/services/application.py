@@ -1,0 +1,61 @@
+"""All gRPC services of a broker as one application, for whichever port serves it.
+
+Mounted are Topics, Messages and Groups of goqueue.v1, gRPC's health service and reflection. The services say that they
+serve from the start, so that whoever builds this does so for a broker that runs, and that they do not once it leaves.
+"""
+
+from attrs import define
+
+from goqueue.proto.codec import StrictCodec
+from goqueue.proto.v1_descriptors import DESCRIPTORS
+from goqueue.transports.broker import Broker
+from goqueue.transports.exchange import Exchange
+from goqueue.transports.grpc.health import Health
+from goqueue.transports.grpc.reflection import with_reflection
+from goqueue.transports.grpc.service import GrpcLimits, GrpcService
+from goqueue.transports.services.groups import Groups
+from goqueue.transports.services.messages import Messages
+from goqueue.transports.services.publishing import UNANSWERED_BYTES_MAX
+from goqueue.transports.services.topics import Topics
+
+SERVED = ("goqueue.v1.Topics", "goqueue.v1.Messages")
+UNSERVED = ("goqueue.v1.Groups",)
+
+
+@define
+class BrokerApplication:
+    """An Application; `leave` goes before the server's drain."""
+
+    _grpc: GrpcService
+    _health: Health
+
+    async def __call__(self, exchange: Exchange) -> None:
+        """Serve one call."""
+        await self._grpc(exchange)
+
+    def leave(self) -> None:
+        """Tell who watches that the broker is about to stop; who streams hears it of the server."""
+        self._health.retire()
+
+
+def application(
+    broker: Broker,
+    *,
+    limits: GrpcLimits | None = None,
+    unanswered_bytes_max: int = UNANSWERED_BYTES_MAX,
+    compress_replies: bool = False,
+) -> BrokerApplication:
+    """The services of a broker that runs."""
+    health = Health()
+    for name in SERVED:
+        health.tell(name, serving=True)
+    for name in UNSERVED:
+        health.tell(name, serving=False)
+    messages = Messages(broker, unanswered_bytes_max=unanswered_bytes_max)
+    services = with_reflection([Topics(broker), messages, Groups(), health], [DESCRIPTORS])
+    codec = StrictCodec()
+    made = BrokerApplication(
+        GrpcService(services, codec=codec, limits=limits, compress_replies=compress_replies), health
+    )
+    broker.when_leaving(made.leave)
+    return made

@@ -1,0 +1,38 @@
+"""Refusals as gRPC says them: a status for the kind, and the Refusal itself in the details for programs."""
+
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from goqueue.core.verbs import Code, Refusal
+from goqueue.proto import translate
+from goqueue.transports.grpc.status import Detail
+
+TYPE_NAME = "goqueue.v1.Refusal"
+STATUS = {
+    Code.INVALID: Status.INVALID_ARGUMENT,
+    Code.TOPIC_NOT_FOUND: Status.NOT_FOUND,
+    Code.PARTITION_NOT_FOUND: Status.NOT_FOUND,
+    Code.TOPIC_EXISTS: Status.ALREADY_EXISTS,
+    Code.OFFSET_OUT_OF_RANGE: Status.OUT_OF_RANGE,
+    Code.CORRUPT_BATCH: Status.INVALID_ARGUMENT,
+    Code.TOO_LARGE: Status.RESOURCE_EXHAUSTED,
+    # Who was fenced has been replaced and must not try again; who is out of order may, from where the broker stands.
+    Code.FENCED: Status.FAILED_PRECONDITION,
+    Code.OUT_OF_ORDER: Status.ABORTED,
+    Code.GROUP_NOT_FOUND: Status.NOT_FOUND,
+    Code.GROUP_NOT_EMPTY: Status.FAILED_PRECONDITION,
+    Code.WRONG_MODE: Status.FAILED_PRECONDITION,
+    Code.UNKNOWN_MEMBER: Status.NOT_FOUND,
+    Code.FENCED_INSTANCE: Status.FAILED_PRECONDITION,
+    Code.FENCED_GENERATION: Status.FAILED_PRECONDITION,
+    Code.UNAVAILABLE: Status.UNAVAILABLE,
+    Code.DAMAGED: Status.DATA_LOSS,
+    Code.SHUTTING_DOWN: Status.UNAVAILABLE,
+}
+LEAVING = Refusal(Code.SHUTTING_DOWN, "the node is about to stop", retry_after_ms=1000)
+
+
+def refused(refusal: Refusal) -> GRPCError:
+    """The error that ends a call for a refusal."""
+    detail = Detail.of(TYPE_NAME, translate.refusal(refusal))
+    return GRPCError(STATUS[refusal.code], refusal.message, [detail])

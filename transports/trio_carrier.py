@@ -1,0 +1,122 @@
+"""Moves the bytes of a connection between its socket and its state, with as few copies as the socket allows.
+
+A plain TCP socket is read straight into the connection's buffer and written from the pieces of its output, by system
+calls on its descriptor: trio's own stream makes a fresh bytes object of every read and wants one to write, which costs
+more than the system calls. Any other stream, TLS for one, has its bytes handed over whole.
+"""
+
+import os
+from typing import Protocol
+
+import trio
+from trio.abc import Stream as ByteStream
+
+from goqueue.core.records.varint import Readable
+from goqueue.transports.http2.connection import Connection
+from goqueue.transports.trio_parking import now_ns
+
+READ_BYTES = 128 * 1024
+# Less than this is put together before it is written: the copy is cheaper than telling the kernel of the pieces.
+JOINED_BYTES = 16 * 1024
+PIECES_MAX = 512
+
+
+class Carrier(Protocol):
+    """The way to and from the peer."""
+
+    async def read(self, connection: Connection) -> bool:
+        """Wait for bytes and let the connection take them in; False when the peer has gone."""
+        ...
+
+    async def write(self, pieces: list[Readable]) -> bool:
+        """Send all of these; False when the peer has gone."""
+        ...
+
+
+class SocketCarrier:
+    """A TCP socket."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self._socket = stream.socket
+        self._descriptor = stream.socket.fileno()
+        self._has_more = False  # the last read left no room, so there may be more at once
+
+    async def read(self, connection: Connection) -> bool:
+        """See Carrier."""
+        try:
+            if self._has_more:
+                await trio.lowlevel.checkpoint()
+            else:
+                connection.rest()
+                await trio.lowlevel.wait_readable(self._socket)
+            while True:
+                room = connection.room()
+                try:
+                    size = os.readv(self._descriptor, (room,))
+                except BlockingIOError:
+                    connection.rest()
+                    await trio.lowlevel.wait_readable(self._socket)
+                    continue
+                break
+        except (OSError, trio.ClosedResourceError):
+            return False
+        self._has_more = size == len(room)
+        # The connection may want to give the buffer away.
+        del room
+        connection.received(now_ns(), size)
+        return size > 0
+
+    async def write(self, pieces: list[Readable]) -> bool:
+        """See Carrier."""
+        if sum(map(len, pieces)) <= JOINED_BYTES:
+            pieces = [b"".join(pieces)]
+        try:
+            while pieces:
+                try:
+                    sent = os.writev(self._descriptor, pieces[:PIECES_MAX])
+                except BlockingIOError:
+                    await trio.lowlevel.wait_writable(self._socket)
+                else:
+                    pieces = _unsent(pieces, sent)
+        except (OSError, trio.ClosedResourceError):
+            return False
+        return True
+
+
+class StreamCarrier:
+    """Any stream of bytes."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+
+    async def read(self, connection: Connection) -> bool:
+        """See Carrier."""
+        connection.rest()
+        try:
+            content = await self._stream.receive_some(READ_BYTES)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return False
+        connection.receive(now_ns(), content)
+        return len(content) > 0
+
+    async def write(self, pieces: list[Readable]) -> bool:
+        """See Carrier."""
+        try:
+            await self._stream.send_all(b"".join(pieces))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return False
+        return True
+
+
+def carrier_of(stream: ByteStream) -> Carrier:
+    """The carrier for a stream."""
+    return SocketCarrier(stream) if isinstance(stream, trio.SocketStream) else StreamCarrier(stream)
+
+
+def _unsent(pieces: list[Readable], sent: int) -> list[Readable]:
+    """What is left of some pieces once so many of their bytes have been sent."""
+    for index, piece in enumerate(pieces):
+        if sent < len(piece):
+            return [memoryview(piece)[sent:], *pieces[index + 1 :]]
+        sent -= len(piece)
+    return []
