@@ -4,6 +4,7 @@ All partitions open, nobody waits for an answer, every promised message can be r
 work.
 """
 
+from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import (
     CreateTopic,
     Fetch,
@@ -16,12 +17,15 @@ from goqueue.core.verbs import (
     Request,
     TopicReply,
 )
-from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.world import World
 
-_REST_NS = 2_000_000_000
+_REST_NS = 20_000_000_000
+"""More than a node waits between two looks at what is worth compacting."""
 _STEPS_MAX = 20_000
+# A partition that is damaged for good is tried again and again, which takes time and shows nothing.
+_REST_NS_ROTTEN = 1_000_000_000
 
 
 class _Answer(Checker):
@@ -33,7 +37,7 @@ class _Answer(Checker):
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Keep it."""
-        if asked.client == "healer":
+        if asked.client == HEALER:
             self.replies[asked.to] = reply
 
 
@@ -51,6 +55,7 @@ class Healing:
         world = self._world
         world.trouble = None
         world.faults.clear()
+        world.network.heal()
         world.disk.conditions.capacity_bytes = None
         world.disk.conditions.p_slow = 0.0
         self._rest()
@@ -64,15 +69,17 @@ class Healing:
 
     def _rest(self) -> None:
         """Let time pass until whatever waits has had time enough."""
-        world, until, steps = self._world, self._world.now + _REST_NS, 0
+        world, steps = self._world, 0
+        rest_ns = _REST_NS_ROTTEN if world.history.rotten else _REST_NS
+        until = world.now + rest_ns
         while world.step(until):
             steps += 1
             if steps > _STEPS_MAX:
-                raise Violation(f"the world finds no rest: {_STEPS_MAX} steps in {_REST_NS} ns")
+                raise Violation(f"the world finds no rest: {_STEPS_MAX} steps in {rest_ns} ns")
 
     def _ask(self, request: Request) -> Reply:
         world = self._world
-        to, until = world.ask(None, request), world.now + _REST_NS
+        to, until = world.ask(request), world.now + _REST_NS
         while to not in self._answers.replies:
             if not world.step(until):
                 raise Violation(f"nothing fails, and this is not answered: {request}"[:500])
@@ -84,6 +91,8 @@ class Healing:
             raise Violation("nothing fails, and no process lives")
         for leader in node._topics.values():
             for number in range(leader.topic.partitions):
+                if self._is_rotten(leader.topic.topic_id, number):
+                    continue
                 partition = leader.partition(number)
                 if isinstance(partition, Refusal):
                     raise Violation(f"nothing fails, and {partition.message}")
@@ -92,23 +101,34 @@ class Healing:
 
     def _read_all(self) -> None:
         for topic_id, partition in self._world.sight.partitions():
-            offset = partition.log.start_offset
             promised = self._world.history.promised.get((topic_id, partition.number), {})
-            while offset < partition.high_watermark:
-                reply = self._ask(Fetch(partition.topic, partition.number, offset, 1 << 20))
-                next_offset = getattr(reply, "next_offset", offset)
-                if next_offset <= offset:
-                    raise Violation(f"nothing fails, and offset {offset} of {partition.log.stream} gives {reply}"[:500])
-                offset = next_offset
-            if promised and max(promised) >= offset:
-                raise Violation(f"{partition.log.stream} ends at {offset}, below the acknowledged {max(promised)}")
+            end = self._read(topic_id, partition)
+            if promised and end is not None and max(promised) >= end:
+                raise Violation(f"{partition.log.stream} ends at {end}, below the acknowledged {max(promised)}")
+
+    def _read(self, topic_id: int, partition: Partition) -> int | None:
+        """Read a partition to its end, and say where that is; None where bits have rotted on the way."""
+        offset = partition.log.start_offset
+        while offset < partition.high_watermark:
+            reply = self._ask(Fetch(partition.topic, partition.number, offset, 1 << 20))
+            if isinstance(reply, Refusal) and self._is_rotten(topic_id, partition.number):
+                return None
+            next_offset = getattr(reply, "next_offset", offset)
+            if next_offset <= offset:
+                raise Violation(f"nothing fails, and offset {offset} of {partition.log.stream} gives {reply}"[:500])
+            offset = next_offset
+        return offset
+
+    def _is_rotten(self, topic_id: int, number: int) -> bool:
+        return (topic_id, number) in self._world.history.rotten
 
     def _publish(self) -> None:
-        for _, partition in self._world.sight.partitions():
+        for topic_id, partition in self._world.sight.partitions():
             self._count += 1
             record = NewRecord(None, b"healer:%d|" % self._count, partition=partition.number)
             reply = self._ask(Publish(partition.topic, [record]))
-            if not isinstance(reply, PublishReply) or not isinstance(reply.results[0], Published):
+            is_taken = isinstance(reply, PublishReply) and isinstance(reply.results[0], Published)
+            if not is_taken and not self._is_rotten(topic_id, partition.number):
                 raise Violation(f"nothing fails, and a publish to {partition.log.stream} gives {reply}")
 
     def _make_topic(self) -> None:

@@ -1,38 +1,62 @@
-"""What has happened in a world, as its clients know it: messages sent, and which of them are promised to be there.
+"""What has happened in a world: messages sent, and which of them are promised to be there.
 
-A message is known by its value, which begins with a name that no other message has. An acknowledgement is a promise
-until something happens that the topic's fsync mode makes no promise about: then `void` takes it back, and the message
-may or may not be there. Not here: whether promises are kept (`checkers/`).
+A message is known by its name, which no other message has: its value begins with it, or, where it has no value, it is
+in a header. An acknowledgement is a promise until something happens that the topic's fsync mode made no promise about:
+then `void` takes it back, and the message may or may not be there. Not here: whether promises are kept (`checkers/`).
 """
 
 from attrs import define, field
 
-from goqueue.core.log.config import Fsync
-from goqueue.core.records.batch import split
-from goqueue.core.records.record import iterate
+from goqueue.core.records.batch import read_header, split
+from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Publish, PublishBatch, Request
 
 Place = tuple[int, int]
 """A partition by topic id and number: a name may stand for another topic tomorrow."""
 
+NAME_HEADER = "name"
+
 
 class Violation(AssertionError):
     """The product broke a promise."""
 
 
-@define
+@define(eq=False)
 class Message:
-    """One message that a client sent: where it is once acknowledged, and whether it was refused for good."""
+    """One message that a client sent: where it is once acknowledged, and whether it was refused for good.
+
+    Serial numbers count what a client sent, in order. Where it numbers its records itself, `client` is the producer as
+    the broker knows it, and `serial` the sequence.
+    """
 
     name: bytes
     client: str
     serial: int
-    topic_id: int | None
     lane: int
+    key: bytes | None = None
+    value: bytes | None = field(default=None, repr=False)
+    topic_ids: list[int | None] = field(factory=list)
+    has_sequence: bool = False
+    sends: int = 0
     place: Place | None = None
     offset: int = -1
+    is_strong: bool = False
     is_refused: bool = False
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the client itself brought about that the message may be there twice."""
+        return self.sends > 1 and not self.has_sequence
+
+
+@define
+class TopicTerms:
+    """What a topic promised from its beginning on: settings that were changed since are among them."""
+
+    was_weak: bool = False
+    retains: bool = False
+    compacts: bool = False
 
 
 @define
@@ -45,6 +69,9 @@ class Asked:
     topic_id: int | None
     messages: list[Message] = field(factory=list)
     is_forgotten: bool = False
+    # What a fetch brought: the records, and (offset, name) of each.
+    records: list[Record] = field(factory=list)
+    found: dict[int, bytes] = field(factory=dict)
 
 
 @define
@@ -53,43 +80,48 @@ class History:
 
     messages: dict[bytes, Message] = field(factory=dict)
     promised: dict[Place, dict[int, Message]] = field(factory=dict)
-    fsyncs: dict[int, Fsync] = field(factory=dict)
-    retained: dict[int, bool] = field(factory=dict)
+    terms: dict[int, TopicTerms] = field(factory=dict)
+    rotten: set[Place] = field(factory=set)
     is_doomed: set[int] = field(factory=set)
     open: dict[int, Asked] = field(factory=dict)
 
     def asked(self, asked: Asked) -> None:
         """A request was handed to the node."""
         self.open[asked.to] = asked
-        asked.messages = [
-            Message(name, asked.client, len(self.messages) + count, asked.topic_id, lane)
-            for count, (name, lane) in enumerate(_sent(asked.request))
-        ]
-        for message in asked.messages:
-            assert message.name not in self.messages
-            self.messages[message.name] = message
+        for message in _sent(asked.request):
+            known = self.messages.setdefault(message.name, message)
+            if known is message:
+                if not message.has_sequence:
+                    message.client, message.serial = asked.client, len(self.messages)
+            known.sends += 1
+            known.topic_ids.append(asked.topic_id)
+            asked.messages.append(known)
 
-    def acknowledged(self, message: Message, place: Place, offset: int) -> None:
+    def acknowledged(self, message: Message, place: Place, offset: int, *, is_strong: bool) -> None:
         """A message is promised to be at an offset."""
         taken = self.promised.setdefault(place, {})
         earlier = taken.get(offset)
-        if earlier is not None:
+        if earlier is not None and earlier is not message:
             raise Violation(
                 f"{message.name!r} and {earlier.name!r} were both acknowledged at offset {offset} of {place}"
             )
-        message.place, message.offset = place, offset
+        message.place, message.offset, message.is_strong = place, offset, is_strong
         if place[0] not in self.is_doomed:
             taken[offset] = message
 
     def is_strong(self, topic_id: int) -> bool:
-        """Whether the topic promises to survive a crash."""
-        return self.fsyncs.get(topic_id) is Fsync.EVERY
+        """Whether the topic has always promised to survive a crash."""
+        terms = self.terms.get(topic_id)
+        return terms is not None and not terms.was_weak
 
     def void(self, topic_id: int | None = None) -> None:
         """Take back the weak promises of one topic, or of all."""
-        for place in self.promised:
+        for place, promised in self.promised.items():
             if (topic_id is None or place[0] == topic_id) and not self.is_strong(place[0]):
-                self.promised[place] = {}
+                for offset, message in list(promised.items()):
+                    if not message.is_strong:
+                        message.place, message.offset = None, -1
+                        del promised[offset]
 
     def doomed(self, topic_id: int) -> None:
         """Somebody wants a topic deleted: nothing is promised of it any more."""
@@ -98,19 +130,41 @@ class History:
             del self.promised[place]
 
 
-def names_in(batches: Readable) -> list[tuple[int, bytes]]:
-    """(offset, name) of every message in a run of batches."""
-    return [(record.offset, name_of(record.value)) for batch in split(batches) for record in iterate(batch)]
+def records_in(batches: Readable) -> list[Record]:
+    """All records of a run of batches."""
+    return [record for batch in split(batches) for record in iterate(batch)]
 
 
-def name_of(value: Readable | None) -> bytes:
-    """The name that a message's value begins with."""
-    return bytes(value or b"").partition(b"|")[0]
+def name_of(record: Record) -> bytes:
+    """The name of a message: its value begins with it."""
+    if record.value is None:
+        return dict(record.headers).get(NAME_HEADER) or b""
+    return bytes(record.value).partition(b"|")[0]
 
 
-def _sent(request: Request) -> list[tuple[bytes, int]]:
+def _sent(request: Request) -> list[Message]:
     if isinstance(request, Publish):
-        return [(name_of(record.value), int(record.lane)) for record in request.records]
-    if isinstance(request, PublishBatch):
-        return [(name, -1) for _, name in names_in(request.batch)]
-    return []
+        return [
+            Message(_name(one.headers, one.value), "", 0, int(one.lane), _bytes(one.key), _bytes(one.value))
+            for one in request.records
+        ]
+    return _sent_batch(request) if isinstance(request, PublishBatch) else []
+
+
+def _sent_batch(request: PublishBatch) -> list[Message]:
+    header, records = read_header(request.batch), records_in(request.batch)
+    messages = [Message(name_of(one), "", 0, -1, _bytes(one.key), _bytes(one.value)) for one in records]
+    if header.has_producer:
+        for place, message in enumerate(messages):
+            message.has_sequence = True
+            message.client = f"producer {header.producer_id}/{header.producer_epoch}"
+            message.serial = header.base_sequence + place
+    return messages
+
+
+def _name(headers: tuple[tuple[str, bytes | None], ...], value: Readable | None) -> bytes:
+    return (dict(headers).get(NAME_HEADER) or b"") if value is None else bytes(value).partition(b"|")[0]
+
+
+def _bytes(content: Readable | None) -> bytes | None:
+    return None if content is None else bytes(content)

@@ -13,9 +13,10 @@ import attrs
 class Options:
     """One world's settings; rates are chances for each step."""
 
-    steps: int = 300
+    steps: int = 150
     producers: int = 2
     consumers: int = 1
+    sequenced: int = 0
     topics: int = 2
     partitions_max: int = 2
     value_bytes_max: int = 100
@@ -25,8 +26,21 @@ class Options:
     fsyncs: tuple[str, ...] = ("every",)
     small_segments: bool = False
     retention: bool = False
+    alters_fsync: bool = False
+    p_compact: float = 0.0
+    p_tombstone: float = 0.0
+    p_resends: float = 0.0
+    p_acks_none: float = 0.0
+    delay_ns_max: int = 50_000
+    p_split: float = 0.0
+    p_pause: float = 0.0
+    p_rot: float = 0.0
+    p_cut: float = 0.0
+    p_half_open: float = 0.0
+    p_stall: float = 0.0
+    p_hang_up: float = 0.0
+    recent_bytes: int = 0
     p_batch: float = 0.3
-    p_forget: float = 0.0
     p_topic_change: float = 0.02
     p_cold: float = 0.0
     p_slow: float = 0.0
@@ -56,7 +70,9 @@ def draw_options(random: Random) -> Options:
         return round(random.uniform(0.1 * most, most), 4) if random.random() < share else 0.0
 
     return Options(
+        steps=random.choice((100, 100, 150, 250)),
         producers=random.randint(1, 3),
+        sequenced=random.choice((0, 0, 1, 2)),
         consumers=random.randint(0, 2),
         topics=random.randint(1, 3),
         partitions_max=random.choice((1, 1, 2, 3)),
@@ -68,7 +84,6 @@ def draw_options(random: Random) -> Options:
         small_segments=random.random() < 0.5,
         retention=random.random() < 0.3,
         p_batch=random.choice((0.0, 0.3, 1.0)),
-        p_forget=rate(0.05, 0.3),
         p_topic_change=rate(0.1, 0.6),
         p_cold=rate(1.0),
         p_slow=rate(0.2),
@@ -83,4 +98,18 @@ def draw_options(random: Random) -> Options:
         p_other_error=rate(0.02, 0.2),
         p_full=rate(0.01, 0.3),
         p_clock_jump=rate(0.02, 0.3),
+        p_compact=random.choice((0.0, 0.0, 0.0, 0.7)),
+        p_tombstone=random.choice((0.0, 0.2)),
+        alters_fsync=random.random() < 0.2,
+        delay_ns_max=random.choice((1_000, 100_000, 5_000_000)),
+        p_resends=random.choice((0.0, 0.0, 0.5)),
+        p_split=random.choice((0.0, 0.0, 0.0, 0.0, 0.2, 1.0)),
+        p_pause=rate(0.02, 0.3),
+        p_rot=rate(0.1, 0.3),
+        p_acks_none=random.choice((0.0, 0.0, 0.1)),
+        p_cut=rate(0.03, 0.3),
+        p_half_open=rate(0.02, 0.3),
+        p_stall=rate(0.02, 0.3),
+        p_hang_up=rate(0.03, 0.3),
+        recent_bytes=random.choice((0, 2_000, 1 << 20)),
     )

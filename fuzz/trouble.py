@@ -4,10 +4,18 @@ import errno
 from random import Random
 from typing import TYPE_CHECKING
 
+from goqueue.core.log.checkpoint import decode_checkpoint
+from goqueue.core.log.segment import Segment
+from goqueue.storage.layout import CHECKPOINT_FILE, INDEX_ENDINGS, LOG_ENDING
+
 if TYPE_CHECKING:
     from goqueue.fuzz.world import World
 
 _JUMPS_MS = (-86_400_000, -5_000, -1, 1, 5_000, 3_700_000, 86_400_000)
+# A broker forgets a producer that was idle for a day; who was forgotten may not send again.
+_SHORT_JUMPS_MS = (-5_000, -1, 1, 5_000, 3_700_000)
+_PAUSES_NS = (50_000_000, 1_000_000_000, 16_000_000_000)
+_ENDINGS = (LOG_ENDING, LOG_ENDING, *INDEX_ENDINGS.values())
 _OTHERS = ("open", "create", "truncate", "names", "rename", "remove", "remove_folder", "sync_folder", "make_folder")
 
 
@@ -18,13 +26,26 @@ class Trouble:
         self._random = random
         self._world = world
         self._full_until = 0
+        options = world.options
+        disk_rates = (options.p_sync_error, options.p_write_error, options.p_read_error, options.p_other_error)
+        self._breaks_disk = any(disk_rates) or options.p_full > 0.0
+        self._breaks_links = any((options.p_cut, options.p_hang_up, options.p_half_open, options.p_stall))
 
     def strike(self) -> None:
         """Decide what goes wrong at this moment."""
         world, random, options = self._world, self._random, self._world.options
-        self._break_disk()
+        if self._breaks_disk:
+            self._break_disk()
+        if self._breaks_links:
+            world.network.trouble()
         if random.random() < options.p_clock_jump:
-            world.wall_skew_ms += random.choice(_JUMPS_MS)
+            world.count("clock jump")
+            world.wall_skew_ms += random.choice(_SHORT_JUMPS_MS if options.sequenced else _JUMPS_MS)
+        if random.random() < options.p_pause:
+            world.count("pause")
+            world.now += random.choice(_PAUSES_NS)
+        if random.random() < options.p_rot:
+            self._rot()
         if random.random() < options.p_cut_inside:
             world.faults.operations_left = random.randint(0, 60)
         if world.sight.node is None:
@@ -49,7 +70,44 @@ class Trouble:
                 prefix = random.choice(("", "", "logs/", "logs/t0", "meta/"))
                 disk.fail_next(operation, errno.EIO, prefix, random.choice((0, 0, 3)))
         if random.random() < options.p_full:
+            world.count("disk full")
             disk.conditions.capacity_bytes = disk.used_bytes + random.choice((0, 100, 5_000))
             self._full_until = world.now + random.randint(1_000_000, 60_000_000)
         if disk.conditions.capacity_bytes is not None and world.now >= self._full_until:
             disk.conditions.capacity_bytes = None
+
+    def _rot(self) -> None:
+        """Flip a bit of a segment that its durable checkpoint vouches for: of its batches, which are lost, or an index.
+
+        What no checkpoint names yet may be torn as well as rotten, once a crash has taken the synced mark, and nothing
+        tells these apart.
+        """
+        world, random = self._world, self._random
+        cold = [
+            (topic_id, partition, segment)
+            for topic_id, partition in world.sight.partitions()
+            for segment in self._checkpointed(partition.log.stream)
+        ]
+        if not cold:
+            return
+        topic_id, partition, segment = random.choice(cold)
+        path = f"{partition.log.stream}/{segment.name}{random.choice(_ENDINGS)}"
+        durable = self._durable(path)
+        if durable:
+            if path.endswith(LOG_ENDING):
+                world.history.rotten.add((topic_id, partition.number))
+            world.count("bit rot")
+            world.disk.rot(path, random.randrange(len(durable)), random.randrange(8))
+
+    def _checkpointed(self, stream: str) -> list[Segment]:
+        """The sealed segments that a crash at this moment would leave vouched for."""
+        content = self._durable(f"{stream}/{CHECKPOINT_FILE}")
+        return decode_checkpoint(content).segments[:-1] if content else []
+
+    def _durable(self, path: str) -> bytes:
+        """What a crash would leave of a file; nothing where there would be none, or where its name leads elsewhere."""
+        world = self._world
+        try:
+            return world.disk.durable_bytes(path) if path in world.disk.paths() else b""
+        except OSError:
+            return b""

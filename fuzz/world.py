@@ -12,44 +12,34 @@ all has to come to rest, healed (`healing.py`).
 
 import hashlib
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.topic_settings import log_config
-from goqueue.core.log.config import UNLIMITED
 from goqueue.core.node import Node, NodeOptions
-from goqueue.core.verbs import (
-    Caller,
-    Code,
-    DeleteTopic,
-    Fetched,
-    Publish,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    Reply,
-    Request,
-)
+from goqueue.core.verbs import Caller, Fetched, PublishReply, Refusal, Reply, Request
 from goqueue.fuzz.checkers import CHECKERS
-from goqueue.fuzz.checkers.checker import Sight
+from goqueue.fuzz.checkers.checker import HEALER, Sight
 from goqueue.fuzz.faults import Interruptions, PowerCut
-from goqueue.fuzz.history import Asked, History, Message, Violation
+from goqueue.fuzz.history import History
+from goqueue.fuzz.network import Connection, Network
 from goqueue.fuzz.options import Options
+from goqueue.fuzz.slices import Slice, Slices
 from goqueue.fuzz.trouble import Trouble
+from goqueue.fuzz.witness import Witness
 from goqueue.fuzz.workloads.admin import Admin
 from goqueue.fuzz.workloads.client import Client
 from goqueue.fuzz.workloads.consumer import Consumer
 from goqueue.fuzz.workloads.producer import Producer
+from goqueue.fuzz.workloads.sequenced import SequencedProducer
+from goqueue.storage.capture import Capture
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.node_disk import NodeDisk, Work
+from goqueue.storage.node_disk import NodeDisk, Opening, Work
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.simulated_faults import Conditions
 from goqueue.storage.store import Store
 
-_FINAL = (Code.INVALID, Code.TOO_LARGE, Code.CORRUPT_BATCH, Code.PARTITION_NOT_FOUND)
 _WALL_MS = 1_700_000_000_000
 _PAUSE_FIRST_NS, _PAUSE_MOST_NS = 2_000_000, 20_000_000
 _CALLER = Caller("simulated")
@@ -58,21 +48,32 @@ _CALLER = Caller("simulated")
 class World:
     """Everything there is, and the moment it is."""
 
-    def __init__(self, seed: int, options: Options, report: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        options: Options,
+        report: Callable[[str], None] | None = None,
+        make_capture: Callable[[], Capture] | None = None,
+    ) -> None:
         self.seed = seed
         self._report = report
+        self._make_capture = make_capture
+        self._capture: Capture | None = None
         self.options = options
         self.now = 0
         self.steps = 0
-        self.acknowledged = 0
+        self.counts: dict[str, int] = {}
         self.disk = SimulatedDisk(self.random("disk"), Conditions(p_cold=options.p_cold, p_slow=options.p_slow))
         self.disk.conditions.reserves = options.reserves
         self.disk.conditions.slow_ns = 50_000_000
         self.faults = Interruptions(self.random("faults"))
         self.disk.faults = self.faults
+        self._slices = Slices(self.random("slices"), self.faults)
         self.history = History()
         self.sight = Sight(self.history, self.disk)
         self.checkers = [checker(self.sight) for checker in CHECKERS]
+        self.witness = Witness(self.sight, self.checkers)
+        self.network = Network(self.random("network"), self, options)
         self.node_disk: NodeDisk | None = None
         self.trouble: Trouble | None = Trouble(self.random("trouble"), self)
         self.wall_skew_ms = 0
@@ -83,13 +84,18 @@ class World:
         self._events: list[tuple[int, int, int, Callable[[Any], None], Any]] = []
         self._serial = 0
         self._last_to = 0
-        self._inbox: list[tuple[int, Client | None, Request]] = []
-        self._askers: dict[int, Client] = {}
+        self._inbox: list[tuple[int, Connection | None, Request]] = []
+        self._connections: dict[int, Connection] = {}
         self._turn_due: int | None = None
         self._has_metadata = False
+        self._is_stirred = False
         self._digest = hashlib.blake2b(digest_size=16)
         self.clients: list[Client] = [Admin("admin", self.random("admin"), options)]
-        for kind, cls, count in (("p", Producer, options.producers), ("c", Consumer, options.consumers)):
+        for kind, cls, count in (
+            ("p", Producer, options.producers),
+            ("c", Consumer, options.consumers),
+            ("s", SequencedProducer, options.sequenced),
+        ):
             self.clients += [cls(f"{kind}{at}", self.random(f"{kind}{at}"), options) for at in range(count)]
 
     def random(self, part: str) -> Random:
@@ -109,8 +115,19 @@ class World:
 
     def later(self, delay_ns: int, act: Callable[[Any], None], argument: object = None, *, life: int = 0) -> None:
         """Let something happen; with a life, only if that process still lives."""
+        assert delay_ns >= 0
         self._serial += 1
         heapq.heappush(self._events, (self.now + delay_ns, self._serial, life, act, argument))
+
+    def close(self) -> None:
+        """The world ends."""
+        self._slices.close()
+        self._end_capture()
+
+    def _end_capture(self) -> None:
+        if self._capture is not None:
+            self._capture.close()
+            self._capture = None
 
     def begin(self) -> None:
         """The first process starts and the clients wake up."""
@@ -125,27 +142,32 @@ class World:
             return False
         at, _, life, act, argument = heapq.heappop(self._events)
         self.now = max(self.now, at)
-        if not self._is_alive(life):
-            return True
+        if not life:
+            act(argument)
+        elif life == self.disk.life and self.sight.node is not None:
+            self._live(act, argument)
+        return True
+
+    def _live(self, act: Callable[[Any], None], argument: object) -> None:
+        """Let something happen in the process, unless trouble ends it first."""
+        life = self.disk.life
         self.steps += 1
         if self.trouble is not None:
             self.trouble.strike()
-        if self._is_alive(life):
+        if self.sight.node is not None and life == self.disk.life:
             self.survive(act, argument)
-        if life:
-            self._look()
-        return True
+        self._look()
 
     def _look(self) -> None:
-        """See that every promise is kept; what happens outside a process changes nothing in it."""
+        """See that every promise is kept; work beside the node changes nothing in it."""
         self._void_what_was_lost()
+        if not self._is_stirred:
+            return
+        self._is_stirred = False
         if self.sight.node is not None:
             self.sight.node.check()
         for checker in self.checkers:
             checker.stepped()
-
-    def _is_alive(self, life: int) -> bool:
-        return not life or (self.sight.node is not None and life == self.disk.life)
 
     def survive(self, act: Callable[[Any], None], argument: object) -> None:
         """Do something during which the power may go."""
@@ -167,36 +189,45 @@ class World:
             self.disk.kill()
             self.later(self._schedule.randint(0, 50_000_000), self.start)
             return
-        node = Node(NodeOptions(partitions_default=1), Clock(self.now, self.wall_ms()), self.now)
+        options = NodeOptions(partitions_default=1, recent_bytes=self.options.recent_bytes)
+        node = Node(options, Clock(self.now, self.wall_ms()), self.now)
+        if self._make_capture is not None:
+            self._capture = self._make_capture()
+            node = self._capture.start(node, self.now, self.wall_ms())
         self.node_disk = NodeDisk(
             node, self._store, self._say, pause_first_ns=_PAUSE_FIRST_NS, pause_most_ns=_PAUSE_MOST_NS
         )
         self.sight.node = node
         self._has_metadata = False
         self._note("start", self.disk.life)
+        self.count("start")
         self.kick(0)
         for client in self.clients:
             client.patience_until = self.now + 2_000_000
-            self._unpark(client)
+            self.unpark(client)
 
     def die(self, *, crash: bool) -> None:
         """The process ends without a word; with `crash`, so does the machine."""
+        crash = crash or bool(self.faults.unwarned)
+        self._slices.end()
+        self._end_capture()
         self._void_what_was_lost()
         self._doubtful.clear()
         self.sight.node = self.node_disk = self._store = None
         self._inbox.clear()
-        self._askers.clear()
+        self._connections.clear()
         self.history.open.clear()
         self._turn_due = None
         self.faults.operations_left = None
+        self.faults.unwarned.clear()
         if crash:
             self.disk.crash()
             self._void(None)
         else:
             self.disk.kill()
         self._note("crash" if crash else "kill", self.disk.life)
-        for client in self.clients:
-            client.broker_died()
+        self.count("crash" if crash else "kill or stop")
+        self.network.node_died(silently=crash)
         self.later(self._schedule.randint(0, 50_000_000), self.start)
 
     def stop(self) -> None:
@@ -213,6 +244,7 @@ class World:
         struck, self.faults.struck = self.faults.struck, []
         for operation, path in struck:
             self._say(f"struck: {operation} of {path}")
+            self.count(f"failed {operation}")
             parts = path.split("/")
             if operation == "sync" and parts[0] == "logs":
                 self._doubtful.setdefault("/".join(parts[:3]), False)
@@ -234,7 +266,7 @@ class World:
 
     def kick(self, delay_ns: int | None = None) -> None:
         """Let a turn come soon."""
-        self._turn_at(self.now + (self._schedule.randint(0, 100_000) if delay_ns is None else delay_ns))
+        self._turn_at(self.now + (int(self._schedule.random() * 100_000) if delay_ns is None else delay_ns))
 
     def _turn_at(self, due: int) -> None:
         if self._turn_due is None or due < self._turn_due:
@@ -250,10 +282,12 @@ class World:
         node, node_disk = self.sight.node, self.node_disk
         assert node is not None
         assert node_disk is not None
-        node.clock.moved(self.now, self.wall_ms())
+        self._is_stirred = True
+        self.sight.wall_ms = self.wall_ms()
+        node.clock_moved(self.now, self.sight.wall_ms)
         inbox, self._inbox = self._inbox, []
-        for to, client, request in inbox:
-            self._hand_over(node, to, client, request)
+        for to, connection, request in inbox:
+            self._hand_over(node, to, connection, request)
         node.wake(self.now)
         while ready := node.take(self.now):
             node_disk.act(self.now, ready)
@@ -271,17 +305,38 @@ class World:
         dues = [due for due in (node.deadline(), node_disk.deadline()) if due is not None]
         if dues:
             self._turn_at(max(min(dues), self.now + 1_000))
+        if self._capture is not None:
+            self._capture.turn(self.now, self.wall_ms())
 
     def _duration(self, work: Work) -> int:
         return self.disk.latency("sync" if isinstance(work, StreamJob) else "read")
 
     def _run(self, work: Work) -> None:
-        work.run()
+        if self._schedule.random() < self.options.p_split:
+            self._go_on((work, self._slices.begin(work.run)))
+        else:
+            work.run()
+            self.count(f"work {type(work).__name__}")
+            self._hand_back(work)
+
+    def _go_on(self, begun: tuple[Work, Slice]) -> None:
+        """Do another part of a piece of work."""
+        work, piece = begun
+        self.count(f"part of work {type(work).__name__}")
+        if self._slices.go_on(piece):
+            self._hand_back(work)
+        else:
+            self.later(self._schedule.choice((0, 50_000, 500_000)), self._go_on, begun, life=self.disk.life)
+
+    def _hand_back(self, work: Work) -> None:
         self.later(self._schedule.choice((0, 0, 200_000, 2_000_000)), self._finish, work, life=self.disk.life)
 
     def _finish(self, work: Work) -> None:
         assert self.node_disk is not None
+        self._is_stirred = True
         self.node_disk.finish(self.now, work)
+        if isinstance(work, Opening) and work.recovery is not None:
+            self.faults.unwarned.pop(work.stream, None)
         self.kick()
 
     # --- requests
@@ -295,85 +350,71 @@ class World:
         if client.patience_until > self.now:
             self.later(client.patience_until - self.now, self._client_asks, client)
             return
+        if not self.network.is_connected(client):
+            self.network.connect(client)
+        request = client.next_request()
+        if request is None:
+            client.is_parked = True
+            assert client.in_flight > 0, f"{client.name} waits for nothing"
+            return
         client.in_flight += 1
-        self.ask(client, client.next_request())
+        self._last_to += 1
+        self.network.send(client, self._last_to, request)
         self.later(client.think_ns(), self._client_asks, client)
 
-    def _unpark(self, client: Client) -> None:
+    def unpark(self, client: Client) -> None:
+        """A client that had to wait may have something to ask."""
         if client.is_parked:
             client.is_parked = False
             self.later(max(client.think_ns(), client.patience_until - self.now), self._client_asks, client)
 
-    def ask(self, client: Client | None, request: Request) -> int:
-        """Put a request on its way."""
+    def ask(self, request: Request) -> int:
+        """Ask without any network between; the answer is a checker's to see."""
         self._last_to += 1
-        self._inbox.append((self._last_to, client, request))
-        self.kick()
+        self.receive(self._last_to, None, request)
         return self._last_to
 
-    def _hand_over(self, node: Node, to: int, client: Client | None, request: Request) -> None:
-        topic = getattr(request, "topic", getattr(request, "name", None))
-        topic_id = self.sight.topic_ids().get(topic) if topic is not None else None
-        if topic_id is not None:
-            self._learn(node, str(topic), topic_id)
-        asked = Asked(to, client.name if client is not None else "healer", request, topic_id)
-        self.history.asked(asked)
-        if isinstance(request, DeleteTopic) and topic_id is not None:
-            self.history.doomed(topic_id)
-        if client is not None:
-            self._askers[to] = client
-        for checker in self.checkers:
-            checker.asked(asked)
-        self._note("ask", to, type(request).__name__)
-        node.ask(self.now, to, _CALLER, request)
-        if client is not None and self._schedule.random() < self.options.p_forget:
-            asked.is_forgotten = True
-            node.forget(to)
-            client.in_flight -= 1
-            del self._askers[to]
-            self._unpark(client)
+    def receive(self, to: int, connection: Connection | None, request: Request) -> None:
+        """A request has come to the node's system; its next turn takes it."""
+        self._inbox.append((to, connection, request))
+        self.kick()
 
-    def _learn(self, node: Node, topic: str, topic_id: int) -> None:
-        """What a topic promises is in its settings, from the beginning to the end."""
-        if topic_id not in self.history.fsyncs:
-            config = log_config(node._topics[topic].topic.config)
-            self.history.fsyncs[topic_id] = config.fsync
-            self.history.retained[topic_id] = config.retention_ms != UNLIMITED or config.retention_bytes != UNLIMITED
+    def forget(self, requests: Iterable[int]) -> None:
+        """A connection is gone: nobody waits for these answers, and what was not taken yet never is."""
+        gone = set(requests)
+        self._inbox = [one for one in self._inbox if one[0] not in gone]
+        self.witness.forgotten(gone)
+        if self.sight.node is not None:
+            for to in sorted(gone):
+                self.sight.node.forget(to)
+
+    def _hand_over(self, node: Node, to: int, connection: Connection | None, request: Request) -> None:
+        if connection is not None:
+            self._connections[to] = connection
+        self._note("ask", to, type(request).__name__)
+        self.count(f"request {type(request).__name__}")
+        self.witness.asked(node, to, HEALER if connection is None else connection.client.name, request)
+        node.ask(self.now, to, _CALLER, request)
 
     def _answer(self, to: int, reply: Reply) -> None:
         self._note("answer", to, _digestible(reply))
-        asked = self.history.open.pop(to, None)
-        if asked is None:
-            raise Violation(f"request {to} was answered twice, or never asked: {reply}"[:500])
-        self._take_note(asked, reply)
-        for checker in self.checkers:
-            checker.answered(asked, reply)
-        client = self._askers.pop(to, None)
-        if client is not None:
-            client.in_flight -= 1
-            if _is_refused(reply):
-                client.patience_until = self.now + self._schedule.randint(1_000_000, 5_000_000)
-            client.answered(asked.request, reply)
-            self._unpark(client)
+        self.witness.answered(to, reply)
+        connection = self._connections.pop(to, None)
+        if connection is not None:
+            self.network.reply(connection, to, reply)
 
-    def _take_note(self, asked: Asked, reply: Reply) -> None:
-        """Enter what an answer promises into the history."""
-        request = asked.request
-        if isinstance(request, Publish) and isinstance(reply, PublishReply):
-            for message, result in zip(asked.messages, reply.results, strict=True):
-                self._message_answered(message, result, 0)
-        elif isinstance(request, PublishBatch) and isinstance(reply, PublishReply):
-            for place, message in enumerate(asked.messages):
-                self._message_answered(message, reply.results[0], place)
+    def deliver(self, client: Client, request: Request, reply: Reply) -> None:
+        """An answer has come to whoever asked."""
+        self._note("hear", client.name)
+        if _is_refused(reply):
+            self.count("refusal")
+            client.patience_until = self.now + self._schedule.randint(1_000_000, 5_000_000)
+        client.answered(request, reply)
+        self.unpark(client)
 
-    def _message_answered(self, message: Message, result: Published | Refusal, place: int) -> None:
-        if isinstance(result, Refusal):
-            message.is_refused = result.code in _FINAL
-        elif message.topic_id is None:
-            raise Violation(f"{message.name!r} was taken for a topic that does not exist")
-        else:
-            self.acknowledged += 1
-            self.history.acknowledged(message, (message.topic_id, result.partition), result.offset + place)
+    def count(self, what: str) -> None:
+        """Keep count of what happens."""
+        self.counts[what] = self.counts.get(what, 0) + 1
 
     def _note(self, *what: object) -> None:
         line = repr((self.now, what))

@@ -6,14 +6,18 @@ from goqueue.core.verbs import Reply
 from goqueue.fuzz.history import Asked, History
 from goqueue.storage.simulated import SimulatedDisk
 
+HEALER = "healer"
+"""Who asks once nothing fails any more."""
+
 
 class Sight:
-    """What a checker may look at: the history, the disk, and the node while there is one."""
+    """What a checker may look at: the history, the disk, the wall clock, and the node while there is one."""
 
     def __init__(self, history: History, disk: SimulatedDisk) -> None:
         self.history = history
         self.disk = disk
         self.node: Node | None = None
+        self.wall_ms = 0
 
     def topic_ids(self) -> dict[str, int]:
         """The topics that the node leads."""
@@ -31,6 +35,11 @@ class Checker:
     def __init__(self, sight: Sight) -> None:
         self.sight = sight
         self.history = sight.history
+
+    def compacts(self, topic_id: int | None) -> bool:
+        """Whether a topic is compacted."""
+        terms = self.history.terms.get(topic_id) if topic_id is not None else None
+        return terms is not None and terms.compacts
 
     def asked(self, asked: Asked) -> None:
         """A request was handed to the node."""

@@ -2,7 +2,7 @@
 
 from goqueue.core.verbs import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
-from goqueue.fuzz.history import Asked, Message, Violation
+from goqueue.fuzz.history import Asked, Violation
 
 
 class Order(Checker):
@@ -10,19 +10,22 @@ class Order(Checker):
 
     def __init__(self, sight: Sight) -> None:
         super().__init__(sight)
-        self._latest: dict[tuple[str, int, int, int], Message] = {}
+        self._latest: dict[tuple[str, int, int, int], tuple[int, int, bytes]] = {}
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Offsets grow as serial numbers do."""
         for message in asked.messages:
-            if message.place is None:
+            if message.place is None or message.may_repeat:
                 continue
             key = (message.client, *message.place, message.lane)
-            latest = self._latest.get(key)
-            if latest is not None and (latest.serial < message.serial) != (latest.offset < message.offset):
-                raise Violation(f"{latest} and {message} lie in an order in which they were not sent")
-            if latest is None or latest.serial < message.serial:
-                self._latest[key] = message
+            serial, offset, name = self._latest.get(key, (-1, -1, b""))
+            if (serial < message.serial) != (offset < message.offset) and serial != message.serial:
+                raise Violation(
+                    f"{name!r}, number {serial} at {offset}, and {message.name!r}, number {message.serial} at"
+                    f" {message.offset} of {message.place}, lie in an order in which they were not sent"
+                )
+            if serial < message.serial:
+                self._latest[key] = message.serial, message.offset, message.name
 
     def lost(self, topic_id: int | None) -> None:
         """Offsets of messages that were lost are given again."""

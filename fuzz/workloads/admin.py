@@ -29,7 +29,9 @@ class Admin(Client):
 
     def think_ns(self) -> int:
         """An administrator has more patience than a producer, once there are topics."""
-        return 1_000_000 if self._to_create else self.random.randint(0, 20_000_000)
+        if self._to_create:
+            return 1_000_000
+        return self.random.randint(0, 4_000_000 if self.options.alters_fsync else 20_000_000)
 
     def next_request(self) -> Request:
         """A change, or a question."""
@@ -43,7 +45,7 @@ class Admin(Client):
                 return DeleteTopic(name)
             if drawn < 0.8:
                 return self._create(name)
-            return AlterTopic(name, {"max_message_bytes": random.choice((1 << 20, None))})
+            return AlterTopic(name, self._change())
         name = self.draw_topic()
         questions: tuple[Request, ...] = (DescribeTopic(name), DescribePartitions(name), ListTopics(), DescribeNode())
         return random.choice(questions)
@@ -53,10 +55,17 @@ class Admin(Client):
         if isinstance(request, CreateTopic) and isinstance(reply, Refusal) and reply.code is Code.UNAVAILABLE:
             self._to_create.append(request.name)
 
-    def broker_died(self) -> None:
+    def lost(self, request: Request) -> None:
         """A topic that was to be made may not have been."""
-        super().broker_died()
-        self._to_create = [f"t{number}" for number in range(self.options.topics)]
+        if isinstance(request, CreateTopic):
+            self._to_create.append(request.name)
+
+    def _change(self) -> dict[str, object]:
+        """Settings that a topic may have from here on."""
+        random, options = self.random, self.options
+        if options.alters_fsync and random.random() < 0.7:
+            return {"fsync": random.choice(("every", "interval", "none"))}
+        return {"max_message_bytes": random.choice((1 << 20, None))}
 
     def _create(self, name: str) -> CreateTopic:
         random, options = self.random, self.options
@@ -68,4 +77,8 @@ class Admin(Client):
             config |= {"retention_hours": 1}
         if options.retention and random.random() < 0.5:
             config |= {"retention_bytes": 100_000}
+        if random.random() < options.p_compact:
+            cleanup = random.choice(("compact", "compact", "compact_delete"))
+            config |= {"cleanup": cleanup, "dirty_ratio": random.choice((0, 0.5)), "segment_bytes": 1 << 16}
+            config |= {"tombstone_retention": random.choice(("0s", "24h"))}
         return CreateTopic(name, random.randint(1, options.partitions_max), 1, config)

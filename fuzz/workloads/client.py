@@ -20,19 +20,18 @@ class Client(ABC):
         self.patience_until = 0
 
     @abstractmethod
-    def next_request(self) -> Request:
-        """What to ask next."""
+    def next_request(self) -> Request | None:
+        """What to ask next; None while there is nothing to ask before an answer comes."""
 
     def answered(self, request: Request, reply: Reply) -> None:  # noqa: B027 - some learn nothing
         """An answer came."""
 
-    def broker_died(self) -> None:
-        """What is in flight will not be answered."""
-        self.in_flight = 0
+    def lost(self, request: Request) -> None:  # noqa: B027 - some do not care
+        """No answer will come: whether the node took the request is not known."""
 
     def think_ns(self) -> int:
         """How long to wait before the next request."""
-        return self.random.randint(0, self.options.think_ns)
+        return int(self.random.random() * (self.options.think_ns + 1))
 
     def draw_topic(self) -> str:
         """One of the topics there may be."""

@@ -128,7 +128,9 @@ def _check_state(disk: Disk, state: LogState) -> None:
     assert logs == {f"{segment.name}{LOG_ENDING}": segment.size for segment in found.segments}
     assert not {Kind.UNFINISHED, Kind.DISTRUST} & {file.kind for file in files.values()}
     written = decode_checkpoint(files[CHECKPOINT_FILE].content)
-    expected = Checkpoint(found.incarnation, found.start_offset, found.cleaned_offset, found.segments, found.epochs)
+    producers = state.producers.encode()
+    place = found.incarnation, found.start_offset, found.cleaned_offset
+    expected = Checkpoint(*place, found.segments, found.epochs, producers)
     assert written == expected
 
 

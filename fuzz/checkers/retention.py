@@ -1,0 +1,44 @@
+"""Retention takes whole segments from the beginning, and each only when its age or the size of the log lets it go.
+
+What the operator set is held against what is gone: a segment whose newest record is younger than `retention_hours` may
+go only if at least `retention_bytes` remain without it. Compacted topics are left to `compaction.py`: there segments
+go for other reasons as well.
+"""
+
+from goqueue.core.log.config import UNLIMITED
+from goqueue.core.log.segment import NO_TIMESTAMP, Segment
+from goqueue.core.partition.partition import Partition
+from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.history import Place, Violation
+
+
+class Retention(Checker):
+    """Remembers the segments of every partition from step to step."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        self._seen: dict[Place, tuple[Partition, int, list[Segment]]] = {}
+
+    def stepped(self) -> None:
+        """Judge what went since the last step."""
+        for topic_id, partition in self.sight.partitions():
+            terms = self.history.terms.get(topic_id)
+            if terms is None or not terms.retains or terms.compacts:
+                continue
+            log, place = partition.log, (topic_id, partition.number)
+            seen = self._seen.get(place)
+            if seen is not None and seen[:2] == (partition, log.incarnation):
+                start = log.segments[0].base
+                for segment in seen[2]:
+                    if segment.next_offset <= start and segment.size:
+                        self._judge(partition, segment)
+            self._seen[place] = partition, log.incarnation, log.segments
+
+    def _judge(self, partition: Partition, gone: Segment) -> None:
+        log, config = partition.log, partition.log.config
+        newest = gone.created_ms if gone.max_timestamp == NO_TIMESTAMP else gone.max_timestamp
+        is_old = config.retention_ms != UNLIMITED and newest + config.retention_ms <= self.sight.wall_ms
+        is_surplus = config.retention_bytes != UNLIMITED and log.size_bytes >= config.retention_bytes
+        if not is_old and not is_surplus:
+            what = f"segment {gone.name} of {log.stream}, its newest record of {newest}"
+            raise Violation(f"{what}, is gone at {self.sight.wall_ms}, and {log.size_bytes} bytes remain")

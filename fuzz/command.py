@@ -1,0 +1,136 @@
+"""`goqueue sim`: run worlds from seeds, and say of the first that broke a promise all that is known.
+
+The command line reaches this by its name alone (`goqueue.cli.main`), since `cli` may not import what lies above it.
+Exit status 1 means that a promise was broken.
+"""
+
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from goqueue.fuzz.report import explain_violation, explain_world
+from goqueue.fuzz.sim import Verdict, run_world
+
+_A_WHILE = 100
+
+
+@click.command()
+@click.argument("count", type=click.IntRange(1), required=False)
+@click.option("--seed", type=int, help="One world.")
+@click.option("--seeds", metavar="A..B", help="Many worlds, B not among them.")
+@click.option("--steps", type=click.IntRange(1), help="How long trouble lasts; each seed has a length of its own.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes to use.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a world.")
+@click.option("--trace", is_flag=True, help="Print what happens as it happens.")
+@click.option("--explain", is_flag=True, help="Print what each world was like and what happened in it.")
+@click.option(
+    "--capture",
+    type=click.Path(file_okay=False, writable=True, path_type=Path),
+    help="Write down what the processes of one world are told, for `goqueue replay`.",
+)
+@click.pass_context
+def sim(
+    context: click.Context,
+    count: int | None,
+    seed: int | None,
+    seeds: str | None,
+    steps: int | None,
+    jobs: int,
+    as_json: bool,
+    trace: bool,
+    explain: bool,
+    capture: Path | None,
+) -> None:
+    """Run simulated worlds: a broker, its clients, a disk and a network, and all that can go wrong with them.
+
+    COUNT runs that many worlds, from seed 0 on. The same seed always gives the same world.
+    """
+    chosen = _chosen(count, seed, seeds)
+    if trace and (as_json or len(chosen) > 1):
+        raise click.UsageError("--trace shows one world, for people: give it --seed, and no --json.")
+    if capture is not None and len(chosen) > 1:
+        raise click.UsageError("--capture is for one world: give it --seed.")
+    if len(chosen) == 1:
+        folder = None if capture is None else str(capture)
+        verdicts = iter([run_world(chosen[0], steps, report=click.echo if trace else None, capture=folder)])
+    else:
+        verdicts = _run(chosen, steps, jobs)
+    show = _as_json if as_json else (_explained if explain else _silent)
+    broken = _show(verdicts, show, len(chosen), quiet=as_json)
+    if broken is not None:
+        if not as_json:
+            click.echo(explain_violation(broken, steps))
+        context.exit(1)
+
+
+def _chosen(count: int | None, seed: int | None, seeds: str | None) -> range:
+    """The seeds to run."""
+    if sum(one is not None for one in (count, seed, seeds)) != 1:
+        raise click.UsageError("Which worlds? A number of them, or --seed N, or --seeds A..B.")
+    if seeds is not None:
+        first, dots, last = seeds.partition("..")
+        if not dots or not first.isdecimal() or not last.isdecimal() or int(first) >= int(last):
+            raise click.BadParameter(f"expected A..B with A below B, found {seeds!r}", param_hint="--seeds")
+        return range(int(first), int(last))
+    return range(count) if count is not None else range(seed or 0, (seed or 0) + 1)
+
+
+def _run(seeds: range, steps: int | None, jobs: int) -> Iterator[Verdict]:
+    """The verdicts, in the order of the seeds."""
+    if jobs == 1:
+        yield from map(partial(run_world, steps=steps), seeds)
+        return
+    # A fresh interpreter for each: what a fork inherits, threads and their locks, belongs to somebody else.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        try:
+            yield from pool.map(partial(run_world, steps=steps), seeds, chunksize=10)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _show(verdicts: Iterator[Verdict], show: Callable[[Verdict], None], total: int, *, quiet: bool) -> Verdict | None:
+    """Show verdicts as they come, up to the first that names a violation."""
+    begun, acknowledged, done = time.monotonic(), 0, 0
+    with _progress(total) as advance:
+        for done, verdict in enumerate(verdicts, 1):
+            acknowledged += verdict.acknowledged
+            show(verdict)
+            advance()
+            if verdict.violation is not None:
+                return verdict
+            if not quiet and (done % _A_WHILE == 0 or done == total):
+                rate = done / max(time.monotonic() - begun, 1e-9)
+                click.echo(f"{done} worlds kept {acknowledged} acknowledgements, {rate:.0f} a second")
+    return None
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal's standard error, for more than one world."""
+    console = Console(stderr=True)
+    columns = (TextColumn("worlds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    disabled = total == 1 or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=disabled) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _as_json(verdict: Verdict) -> None:
+    click.echo(json.dumps(verdict.as_json()))
+
+
+def _explained(verdict: Verdict) -> None:
+    click.echo(explain_world(verdict))
+
+
+def _silent(verdict: Verdict) -> None:
+    """Nothing is said of a world that kept its promises."""

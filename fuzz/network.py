@@ -1,0 +1,214 @@
+"""The network between clients and the node: connections that deliver late, in order, and sometimes not at all.
+
+A client has one connection at a time, and what it sends on it arrives in the order in which it was sent; so do
+answers. Between connections nothing is ordered. A connection ends in one of these ways, and each end learns of it by
+itself, or never:
+
+- a client hangs up: what it sent before still arrives, what the node answers is lost;
+- the link is cut: both ends notice, at moments of their own, and what is under way by then is lost;
+- the link loses one direction silently: the client notices when its patience ends, the node does not;
+- the process dies: killed, its system resets the connection; with the machine, nobody does.
+
+A link that stalls loses nothing and delivers late. Whoever waits on a connection that ends does not know whether the
+node took the request. What to do about that is the client's business (`workloads/`): the network repeats nothing.
+
+Invariant: a request is in `waiting` from when it was sent until its answer came or the client gave the connection up.
+"""
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from goqueue.core.verbs import Fetch, PublishBatch, Reply, Request
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.workloads.client import Client
+
+if TYPE_CHECKING:
+    from goqueue.fuzz.world import World
+
+_PATIENCE_NS = 60_000_000
+
+
+@define(eq=False)
+class Connection:
+    """One connection of a client to one process; each end has its own opinion of whether it stands."""
+
+    client: Client
+    life: int
+    waiting: dict[int, tuple[int, Request]] = field(factory=dict)
+    held: dict[int, None] = field(factory=dict)
+    is_up: bool = True
+    is_served: bool = True
+    is_watched: bool = False
+    loses_requests: bool = False
+    loses_replies: bool = False
+    request_due: int = 0
+    reply_due: int = 0
+
+
+class Network:
+    """All connections of a world."""
+
+    def __init__(self, random: Random, world: "World", options: Options) -> None:
+        self._random = random
+        self._world = world
+        self._delay_ns_max = options.delay_ns_max
+        self._patience_ns = _PATIENCE_NS + options.wait_ns_max
+        self._connections: dict[str, Connection] = {}
+
+    def _delay(self) -> int:
+        return int(self._random.random() * (self._delay_ns_max + 1))
+
+    # --- what clients do
+
+    def is_connected(self, client: Client) -> bool:
+        """Whether a client believes that it has a connection."""
+        return client.name in self._connections
+
+    def connect(self, client: Client) -> None:
+        """Begin a connection to the process that lives."""
+        assert not self.is_connected(client)
+        self._connections[client.name] = Connection(client, self._world.disk.life)
+
+    def send(self, client: Client, to: int, request: Request) -> None:
+        """Put a request on its way; `Client.answered` or `Client.lost` tells what came of it."""
+        world, connection = self._world, self._connections[client.name]
+        connection.waiting[to] = (world.now + self._patience_ns, request)
+        if not connection.is_watched:
+            connection.is_watched = True
+            world.later(self._patience_ns, self._watch, connection)
+        connection.request_due = max(world.now + self._delay(), connection.request_due)
+        world.later(connection.request_due - world.now, self._arrive, (connection, to, _copied(request)))
+
+    def hang_up(self, client: Client) -> None:
+        """The client gives its connection up; the node learns of it behind all that was sent before."""
+        connection = self._connections.get(client.name)
+        if connection is not None:
+            connection.request_due = max(self._world.now + self._delay(), connection.request_due)
+            self._world.later(connection.request_due - self._world.now, self._fin, connection)
+            self._give_up(connection)
+
+    def _watch(self, connection: Connection) -> None:
+        """Give up when the oldest request has waited too long."""
+        if not connection.is_up:
+            return
+        if not connection.waiting:
+            connection.is_watched = False
+            return
+        due = next(iter(connection.waiting.values()))[0]
+        if due <= self._world.now:
+            self._world.count("patience at its end")
+            self.hang_up(connection.client)
+        else:
+            self._world.later(due - self._world.now, self._watch, connection)
+
+    def _give_up(self, connection: Connection) -> None:
+        if not connection.is_up:
+            return
+        connection.is_up = False
+        client = connection.client
+        del self._connections[client.name]
+        waiting, connection.waiting = connection.waiting, {}
+        client.in_flight = 0
+        client.patience_until = max(client.patience_until, self._world.now + self._random.randint(0, 2_000_000))
+        for _, request in waiting.values():
+            client.lost(request)
+        self._world.unpark(client)
+
+    # --- what arrives
+
+    def _arrive(self, sent: tuple[Connection, int, Request]) -> None:
+        connection, to, request = sent
+        if connection.loses_requests:
+            return
+        if self._is_served(connection):
+            connection.held[to] = None
+            self._world.receive(to, connection, request)
+        elif self._world.sight.node is not None and not connection.loses_replies:
+            # A system that knows nothing of a connection resets it.
+            self._world.later(self._delay(), self._give_up, connection)
+
+    def _fin(self, connection: Connection) -> None:
+        if not connection.loses_requests:
+            self._node_notices(connection)
+
+    def _node_notices(self, connection: Connection) -> None:
+        """The node learns that a connection is gone, and forgets who waits there."""
+        if self._is_served(connection):
+            connection.is_served = False
+            held, connection.held = connection.held, {}
+            self._world.forget(held)
+
+    def _is_served(self, connection: Connection) -> bool:
+        world = self._world
+        return connection.is_served and world.sight.node is not None and connection.life == world.disk.life
+
+    def reply(self, connection: Connection, to: int, reply: Reply) -> None:
+        """Send an answer of the node on its way back."""
+        world = self._world
+        connection.held.pop(to, None)
+        connection.reply_due = max(world.now + self._delay(), connection.reply_due)
+        world.later(connection.reply_due - world.now, self._come_back, (connection, to, reply))
+
+    def _come_back(self, sent: tuple[Connection, int, Reply]) -> None:
+        connection, to, reply = sent
+        if not connection.is_up or connection.loses_replies:
+            return
+        _, request = connection.waiting.pop(to)
+        client = connection.client
+        client.in_flight -= 1
+        self._world.deliver(client, request, reply)
+
+    # --- what goes wrong
+
+    def trouble(self) -> None:
+        """Draw a connection, and let something happen to it as the options say."""
+        world, random, options = self._world, self._random, self._world.options
+        if not self._connections:
+            return
+        connection = self._connections[random.choice(list(self._connections))]
+        if random.random() < options.p_cut:
+            world.count("link cut")
+            self.cut(connection)
+        if random.random() < options.p_hang_up:
+            world.count("hang-up")
+            self.hang_up(connection.client)
+        if random.random() < options.p_half_open:
+            world.count("link half open")
+            if random.random() < 0.5:
+                connection.loses_requests = True
+            else:
+                connection.loses_replies = True
+        if random.random() < options.p_stall:
+            world.count("link stalled")
+            until = self._world.now + random.randint(0, 2 * self._patience_ns)
+            connection.request_due = max(connection.request_due, until)
+            connection.reply_due = max(connection.reply_due, until)
+
+    def cut(self, connection: Connection) -> None:
+        """Cut a link: each end notices some time later, and what has not arrived by then never does."""
+        self._world.later(self._delay(), self._node_notices, connection)
+        self._world.later(self._delay(), self._give_up, connection)
+
+    def node_died(self, *, silently: bool) -> None:
+        """The process is gone; with its machine, nobody tells the clients."""
+        for connection in list(self._connections.values()):
+            if not silently and not connection.loses_replies:
+                self._world.later(self._delay(), self._give_up, connection)
+
+    def heal(self) -> None:
+        """From here on links lose nothing; those that did are cut."""
+        for connection in list(self._connections.values()):
+            if connection.loses_requests or connection.loses_replies:
+                connection.loses_requests = connection.loses_replies = False
+                self.cut(connection)
+
+
+def _copied(request: Request) -> Request:
+    """What arrives is not what was sent: the node stamps and changes it."""
+    if isinstance(request, PublishBatch):
+        return PublishBatch(request.topic, request.partition, bytearray(request.batch), request.acks)
+    if isinstance(request, Fetch):
+        return Fetch(request.topic, request.partition, request.offset, request.max_bytes, request.wait_ns)
+    return request

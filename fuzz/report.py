@@ -1,0 +1,64 @@
+"""A verdict for people: what was promised and broken, in which world, what came last, and how to see it again."""
+
+import subprocess
+from collections import deque
+from pathlib import Path
+
+import attrs
+
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.sim import Verdict, run_world
+
+_LAST_EVENTS = 25
+
+
+def command_of(verdict: Verdict, steps: int | None) -> str:
+    """What runs the same world again."""
+    more = "" if steps is None else f" --steps {steps}"
+    return f"goqueue sim --seed {verdict.seed}{more} --trace"
+
+
+def explain_violation(verdict: Verdict, steps: int | None) -> str:
+    """Everything there is to say of a world that broke a promise; it is run once more for its last events."""
+    last: deque[str] = deque(maxlen=_LAST_EVENTS)
+    again = run_world(verdict.seed, steps, report=last.append)
+    lines = [
+        f"violation in seed {verdict.seed}, at step {verdict.steps}: {verdict.violation}",
+        f"where: {verdict.place}",
+        f"commit: {commit()}",
+        f"options: {verdict.options.text() or 'all as they are'}",
+        f"the last {len(last)} events:",
+        *(f"  {line}" for line in last),
+        f"again: {command_of(verdict, steps)}",
+    ]
+    if again != verdict:
+        lines.append(f"the second run of this seed went another way: {again.digest}, not {verdict.digest}")
+    return "\n".join(lines)
+
+
+def explain_world(verdict: Verdict) -> str:
+    """What a world was like, and what happened in it."""
+    plain = Options()
+    chosen = [
+        f"  {name} = {value}{'' if value == getattr(plain, name) else '  *'}"
+        for name, value in attrs.asdict(verdict.options).items()
+    ]
+    counts = [f"  {count:6} {what}" for what, count in sorted(verdict.counts.items())]
+    life = f"{verdict.steps} steps and {verdict.lives} lives in {verdict.simulated_ms} ms"
+    return "\n".join([
+        f"seed {verdict.seed}: {life}, {verdict.acknowledged} messages acknowledged, digest {verdict.digest}",
+        "options (* is not the default):", *chosen, "what happened:", *counts,
+    ])  # fmt: skip
+
+
+def commit() -> str:
+    """The commit of the product's files, if they are in a repository; with `-dirty`, they have changed since."""
+    folder = Path(__file__).resolve().parent
+    try:
+        said = subprocess.run(  # noqa: S603 - nothing of it comes from outside
+            ["git", "-C", str(folder), "describe", "--always", "--dirty"],  # noqa: S607 - whichever git there is
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    except OSError:
+        return "not known"
+    return said.stdout.strip() or "not known"

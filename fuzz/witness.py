@@ -1,0 +1,143 @@
+"""Sees every request and every answer where they meet the node, enters them into the history, shows them to checkers.
+
+An answer counts from when the node gave it, whether or not the network brings it to whoever asked: a promise is a
+promise also to a client that is gone.
+"""
+
+from collections.abc import Iterable
+
+from goqueue.core.cluster.apply import Topic
+from goqueue.core.cluster.topic_settings import log_config, setting
+from goqueue.core.errors import BatchError
+from goqueue.core.log.config import UNLIMITED, Fsync
+from goqueue.core.node import Node
+from goqueue.core.records.batch import split, validate
+from goqueue.core.verbs import (
+    NO_OFFSET,
+    AlterTopic,
+    Code,
+    DeleteTopic,
+    Fetch,
+    Fetched,
+    Publish,
+    PublishBatch,
+    Published,
+    PublishReply,
+    Refusal,
+    Reply,
+    Request,
+)
+from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.history import Asked, Message, TopicTerms, Violation, name_of, records_in
+
+_FINAL = (Code.INVALID, Code.TOO_LARGE, Code.CORRUPT_BATCH, Code.PARTITION_NOT_FOUND)
+
+
+class Witness:
+    """Keeps the history of a world."""
+
+    def __init__(self, sight: Sight, checkers: list[Checker]) -> None:
+        self._sight = sight
+        self._history = sight.history
+        self._checkers = checkers
+        self._altered: set[str] = set()
+        self.acknowledged = 0
+
+    def asked(self, node: Node, to: int, name: str, request: Request) -> None:
+        """A request is about to be handed to the node."""
+        topic = getattr(request, "topic", getattr(request, "name", None))
+        leader = node._topics.get(topic) if topic is not None else None
+        topic_id = leader.topic.topic_id if leader is not None else None
+        asked = Asked(to, name, request, topic_id)
+        self._history.asked(asked)
+        if isinstance(request, AlterTopic) and "fsync" in request.config:
+            self._altered.add(request.name)
+        if leader is not None and topic_id is not None:
+            self._learn(leader.topic)
+            if isinstance(request, DeleteTopic):
+                self._history.doomed(topic_id)
+        for checker in self._checkers:
+            checker.asked(asked)
+
+    def _learn(self, topic: Topic) -> None:
+        """What a topic promises is in its settings."""
+        terms = self._history.terms.get(topic.topic_id)
+        if terms is None:
+            config = log_config(topic.config)
+            retains = config.retention_ms != UNLIMITED or config.retention_bytes != UNLIMITED
+            terms = TopicTerms(config.fsync is not Fsync.EVERY, retains, config.cleanup.compacts)
+            self._history.terms[topic.topic_id] = terms
+        # A change that was asked for may come to be at any time, even in the next life.
+        terms.was_weak = terms.was_weak or topic.name in self._altered
+
+    def forgotten(self, requests: Iterable[int]) -> None:
+        """Nobody waits for these any more."""
+        for to in requests:
+            asked = self._history.open.get(to)
+            if asked is not None:
+                asked.is_forgotten = True
+
+    def answered(self, to: int, reply: Reply) -> None:
+        """The node answered."""
+        asked = self._history.open.pop(to, None)
+        if asked is None:
+            raise Violation(f"request {to} was answered twice, or never asked: {reply}"[:500])
+        if isinstance(asked.request, Fetch) and isinstance(reply, Fetched):
+            reply = self._believed(asked, asked.request, reply)
+            if isinstance(reply, Fetched):
+                asked.records = records_in(reply.batches)
+                asked.found = {record.offset: name_of(record) for record in asked.records}
+        self._take_note(asked, reply)
+        for checker in self._checkers:
+            checker.answered(asked, reply)
+
+    def _believed(self, asked: Asked, fetch: Fetch, reply: Fetched) -> Reply:
+        """What a client makes of batches: where bits have rotted, it stops before the first whose sum is wrong."""
+        if asked.topic_id is None or (asked.topic_id, fetch.partition) not in self._history.rotten:
+            return reply
+        end, next_offset = 0, -1
+        for batch in split(reply.batches):
+            try:
+                header = validate(batch, compacted=True)
+            except BatchError as error:
+                if not end:
+                    return Refusal(Code.DAMAGED, str(error))
+                return Fetched(reply.batches[:end], next_offset, reply.high_watermark, reply.start_offset)
+            end, next_offset = end + header.size, header.next_offset
+        return reply
+
+    def _take_note(self, asked: Asked, reply: Reply) -> None:
+        """Enter what an answer promises into the history."""
+        request = asked.request
+        if isinstance(request, Publish) and isinstance(reply, PublishReply):
+            for message, result in zip(asked.messages, reply.results, strict=True):
+                self._message_answered(asked, message, result, 0)
+        elif isinstance(request, PublishBatch) and isinstance(reply, PublishReply):
+            for place, message in enumerate(asked.messages):
+                self._message_answered(asked, message, reply.results[0], place)
+
+    def _message_answered(self, asked: Asked, message: Message, result: Published | Refusal, place: int) -> None:
+        topic_id = asked.topic_id
+        if isinstance(result, Refusal):
+            message.is_refused = result.code in _FINAL and message.sends == 1
+        elif topic_id is None:
+            raise Violation(f"{message.name!r} was taken for a topic that does not exist")
+        elif result.offset != NO_OFFSET:
+            self.acknowledged += 1
+            at = topic_id, result.partition
+            self._history.acknowledged(message, at, result.offset + place, is_strong=self._is_strong(topic_id))
+
+    def _is_strong(self, topic_id: int) -> bool:
+        """Whether an acknowledgement at this moment promises to survive a crash."""
+        if self._history.is_strong(topic_id):
+            return True
+        leaders = self._sight.node._topics.values() if self._sight.node is not None else ()
+        for leader in leaders:
+            if leader.topic.topic_id == topic_id:
+                return not self._is_changing(leader.topic.name) and setting(leader.topic.config, "fsync") == Fsync.EVERY
+        return False
+
+    def _is_changing(self, name: str) -> bool:
+        """Whether somebody waits for a change of a topic's settings."""
+        requests = (asked.request for asked in self._history.open.values())
+        return any(isinstance(request, AlterTopic) and request.name == name for request in requests)

@@ -1,0 +1,36 @@
+"""A simulator that finds nothing proves nothing: each promise is broken on purpose, and has to be missed."""
+
+import pytest
+
+from goqueue.fuzz.checkers import CHECKERS
+from goqueue.fuzz.sim import run_world
+from tests.fuzz.planted_bugs import BUGS, Bug
+
+SEEDS = 40
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
+def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug.plant(monkeypatch)
+    for seed in range(SEEDS):
+        verdict = run_world(seed, options=bug.worlds())
+        if verdict.violation is not None:
+            assert bug.said in verdict.violation
+            return
+    pytest.fail(f"{SEEDS} worlds, and none shows it")
+
+
+def test_the_worlds_of_the_bugs_are_sound_without_them() -> None:
+    for worlds in dict.fromkeys(bug.worlds for bug in BUGS):
+        assert run_world(1, options=worlds()).violation is None
+
+
+def test_every_checker_is_the_first_to_find_some_bug() -> None:
+    found: set[str] = set()
+    for bug in BUGS:
+        with pytest.MonkeyPatch.context() as patch:
+            bug.plant(patch)
+            verdicts = (run_world(seed, options=bug.worlds()) for seed in range(SEEDS))
+            verdict = next(verdict for verdict in verdicts if verdict.violation is not None)
+        found.update(checker.__name__ for checker in CHECKERS if f"{checker.__name__}." in verdict.place)
+    assert found >= {checker.__name__ for checker in CHECKERS}
