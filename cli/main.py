@@ -4,25 +4,34 @@ A subcommand is named in `COMMANDS` by where it lives and one line of help. Its 
 at no other time: listing commands, completing a name in a shell or mistyping one costs the import of click and nothing
 else. What a command does is in its own module; nothing here knows.
 
-Invariant: an error raised on purpose reaches the user as one sentence and exit status 1, never as a traceback; anything
-else is a defect and keeps its traceback.
+Invariant: an error raised on purpose reaches the user as one sentence and an exit status (`endings.py`), as a traceback
+only with --debug; anything else is a defect and keeps its traceback.
 """
 
 import platform
 import sys
+import traceback
 from importlib import import_module
 
 import click
 
 from goqueue import __version__
+from goqueue.cli.endings import FAILED, INTERRUPTED, Ending
 from goqueue.core.errors import GoQueueError
 
 # name -> (module:attribute, help line), in the order in which they are worth reading.
 COMMANDS = {
     "serve": ("goqueue.cli.serve:serve", "Run a broker."),
+    "topic": ("goqueue.cli.topic:topic", "List, make, describe, alter and delete topics."),
+    "produce": ("goqueue.cli.produce:produce", "Publish messages: arguments, a file, or lines from a pipe."),
+    "consume": ("goqueue.cli.consume:consume", "Print the messages of a topic."),
     "demo": ("goqueue.cli.demo:demo", "Kill a writer at work, and count what was acknowledged."),
     "bench": ("goqueue.cli.bench.command:bench", "Measure what this machine can do."),
+    "replay": ("goqueue.cli.replay:replay", "Tell a fresh node what a capture says, and compare."),
     "log": ("goqueue.cli.log:log", "Look into the logs on disk, check them, repair them."),
+    # By name alone: it lives above this package, which must not import it.
+    "sim": ("goqueue.fuzz.command:sim", "Run simulated worlds in which everything fails."),
+    "completion": ("goqueue.cli.completion:completion", "Print what makes a shell complete commands and topics."),
 }
 
 
@@ -55,10 +64,21 @@ class Contents(click.Group):
         return list(self.commands)
 
 
+class Run:
+    """What holds for one run of the command line, whichever command it is."""
+
+    def __init__(self) -> None:
+        self.shows_tracebacks = False
+
+
 @click.group(cls=Contents, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
-def goqueue() -> None:
+@click.option("--debug", is_flag=True, help="Show the traceback of an error as well.")
+@click.pass_obj
+def goqueue(run: Run | None, debug: bool) -> None:
     """GoQueue: a distributed, persistent message queue."""
+    if run is not None:
+        run.shows_tracebacks = debug
 
 
 for _name, (_target, _summary) in COMMANDS.items():
@@ -76,7 +96,20 @@ def main() -> None:
     """Run the command line of this process and exit."""
     if not __debug__:
         sys.exit("goqueue: refusing to run without asserts, which guard your data: drop -O and PYTHONOPTIMIZE")
+    run = Run()
     try:
-        goqueue(prog_name="goqueue")
+        status = goqueue.main(prog_name="goqueue", standalone_mode=False, obj=run)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort as error:
+        is_interrupt = isinstance(error.__cause__, KeyboardInterrupt)
+        sys.exit(INTERRUPTED if is_interrupt else FAILED)
     except GoQueueError as error:
+        if run.shows_tracebacks:
+            traceback.print_exc()
+        if isinstance(error, Ending) and error.status != FAILED:
+            click.echo(f"goqueue: {error}", err=True)
+            sys.exit(error.status)
         sys.exit(f"goqueue: {error}")
+    sys.exit(status if isinstance(status, int) else 0)

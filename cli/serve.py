@@ -1,61 +1,60 @@
 """`goqueue serve`: a broker in this process, until it is told to stop.
 
-A listener without a host binds to loopback and says so, so a broker never listens to the world by accident. SIGTERM and
-Ctrl-C drain: nothing new is taken, what is in flight is finished, logs are closed in order, and the exit status is 0.
+SIGTERM and Ctrl-C drain: nothing new is taken, what is in flight is finished, followers are told where to go on, logs
+are closed in order, and the exit status is 0. A second one cuts all connections at once and still closes the logs.
+SIGHUP reads the TLS files again, SIGUSR1 begins or ends a capture.
 """
 
+import gc
 import logging
+import resource
 import signal
-import sys
+import socket
 import time
+from collections.abc import AsyncIterator, Sequence
 
 import click
 import trio
 
 from goqueue import __version__
+from goqueue.cli.log_lines import begin_logging
+from goqueue.cli.serve_settings import (
+    FLAGS,
+    GRPC,
+    HTTP,
+    LOOPBACK,
+    METRICS,
+    Address,
+    Flag,
+    ServeSettings,
+    WrongSettings,
+    read_settings,
+)
+from goqueue.core.errors import GoQueueError
 from goqueue.core.node import NodeOptions
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import system_wall_ms
+from goqueue.transports.metrics.metered import MeteredBroker
+from goqueue.transports.metrics.meters import BrokerMeters
+from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.edge import Rest
+from goqueue.transports.rest.operations import OperationsEdge
 from goqueue.transports.runtime import Runtime
-from goqueue.transports.trio_http1 import Http1Server
+from goqueue.transports.services.application import BrokerApplication, application
+from goqueue.transports.trio_patience import PatientBroker
+from goqueue.transports.trio_server import Server, ServerLimits
 
 log = logging.getLogger("goqueue")
 
-_GRACE_NS = 10_000_000_000
+# Of the time that a stop may take, the part that is left to close the logs in.
+_CLOSING_SHARE = 5
+_CONNECTIONS_MAX = 10_000
+
+Listeners = Sequence[trio.SocketListener]
 
 
-class Address(click.ParamType):  # type: ignore[type-arg]
-    """`host:port`, or `:port` for loopback."""
-
-    name = "host:port"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """(host, port) of a listener."""
-        if isinstance(value, tuple):
-            return value
-        host, colon, port = str(value).rpartition(":")
-        if not colon or not port.isdigit() or int(port) > 65535:
-            self.fail(f"{value!r} is no address; write it like :8080 or 0.0.0.0:8080", param, ctx)
-        return host.strip("[]") or "127.0.0.1", int(port)
-
-
-@click.command()
-@click.option("--node-id", envvar="GOQUEUE_NODE_ID", default="node-1", show_default=True, show_envvar=True)
-@click.option("--data-dir", envvar="GOQUEUE_DATA_DIR", default="./goqueue-data", show_default=True, show_envvar=True)
-@click.option(
-    "--http", envvar="GOQUEUE_HTTP_ADDR", default=":8080", type=Address(), show_default=True, show_envvar=True
-)
-@click.option(
-    "--log-level",
-    envvar="GOQUEUE_LOG_LEVEL",
-    default="info",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    show_default=True,
-    show_envvar=True,
-)
-def serve(node_id: str, data_dir: str, http: tuple[str, int], log_level: str) -> None:
-    r"""Run a broker: REST on the HTTP port, data in the data folder.
+def _serve_command(**values: str) -> None:
+    r"""Run a broker: REST and gRPC on the HTTP port, data in the data folder.
 
     \b
     Try it:
@@ -63,32 +62,153 @@ def serve(node_id: str, data_dir: str, http: tuple[str, int], log_level: str) ->
       curl -X POST localhost:8080/topics/orders/publish -d '{"key": "1", "value": "one coffee"}'
       curl localhost:8080/topics/orders/partitions/0/messages
     """
-    logging.basicConfig(
-        level=log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S"
-    )
-    trio.run(_serve, node_id, data_dir, http)
-
-
-async def _serve(node_id: str, data_dir: str, http: tuple[str, int]) -> None:
-    begun = time.monotonic()
-    runtime = Runtime(FileDisk(data_dir), NodeOptions(node_id, __version__), log.warning)
-    server = Http1Server(Rest(runtime, system_wall_ms))
-    host, port = http
+    settings = read_settings(values)
+    begin_logging(settings.log_level, settings.log_format)
     try:
-        listeners = await trio.open_tcp_listeners(port, host=host)
-    except OSError as error:
-        raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+        trio.run(_serve, settings)
+    except BaseExceptionGroup as group:
+        # Tasks wrap what ended them; what was raised on purpose shall reach the user as one sentence.
+        cause: BaseException = group
+        while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
+            cause = cause.exceptions[0]
+        if isinstance(cause, OSError):
+            raise GoQueueError(f"{settings.data_dir}: {cause.strerror or cause}") from group
+        raise cause from group
+
+
+serve = click.Command(
+    "serve", callback=_serve_command, params=[flag.option() for flag in FLAGS], help=_serve_command.__doc__
+)
+
+
+async def _serve(settings: ServeSettings) -> None:
+    begun = time.monotonic()
+    open_files = _raise_open_files()
+    ports = await _listen(settings)
+    capture = settings.capture.begun(settings.data_dir, log.warning) if settings.capture.folder else None
+    options = NodeOptions(settings.node_id, __version__)
+    runtime = Runtime(FileDisk(settings.data_dir), options, log.warning, capture=capture)
+    meters = BrokerMeters()
+    broker = MeteredBroker(runtime, meters)
+    limits = ServerLimits(connections_max=min(_CONNECTIONS_MAX, open_files // 2))
     async with trio.open_nursery() as nursery:
         await nursery.start(runtime.run)
-        await nursery.start(server.serve, listeners)
-        bound = listeners[0].socket.getsockname()[1]
-        log.info("node %s is ready after %.0f ms: http://%s:%d", node_id, (time.monotonic() - begun) * 1e3, host, bound)
-        if host == "127.0.0.1":
-            log.info("listening on this machine only; --http 0.0.0.0:%d listens to all", bound)
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            async for number in signals:
-                log.info("%s: draining", signal.Signals(number).name)
-                break
-        await server.drain(_GRACE_NS)
+        await nursery.start(_toggle_captures, runtime, settings)
+        services = application(broker)
+        page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count)
+        patient = PatientBroker(broker)
+        rest = Rest(patient, system_wall_ms, page, patient.leave)
+        server = Server(services, rest, limits=limits, tls=settings.tls())
+        await nursery.start(server.serve, [*ports[HTTP], *ports.get(GRPC, ())])
+        if METRICS in ports:
+            operations = Server(None, OperationsEdge(rest), limits=limits)
+            await nursery.start(operations.serve, ports[METRICS])
+        # What is there by now stays, and need not be looked at by every collection of garbage.
+        gc.freeze()
+        _announce(settings, ports, (time.monotonic() - begun) * 1e3)
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+            await _until_told(signals, server, settings)
+            await _drain(signals, server, services, settings.grace_ns)
         nursery.cancel_scope.cancel()
     log.info("stopped")
+
+
+def _raise_open_files() -> int:
+    """As many open files as the system lets this process have, and how many that is."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most if most != resource.RLIM_INFINITY else 1 << 20
+
+
+async def _listen(settings: ServeSettings) -> dict[Flag, Listeners]:
+    """Listeners of all ports. Raises WrongSettings with every port that cannot be had."""
+    ports: dict[Flag, Listeners] = {}
+    problems: list[str] = []
+    for flag, address in ((HTTP, settings.http), (GRPC, settings.grpc), (METRICS, settings.metrics)):
+        if address is None:
+            continue
+        host, port = address
+        try:
+            ports[flag] = await trio.open_tcp_listeners(port, host=host)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            problems.append(f"{flag.label}: cannot listen on {host}:{port}: {why}")
+    if problems:
+        for listeners in ports.values():
+            for listener in listeners:
+                await listener.aclose()
+        raise WrongSettings(problems)
+    return ports
+
+
+def _announce(settings: ServeSettings, ports: dict[Flag, Listeners], milliseconds: float) -> None:
+    scheme = "https" if settings.tls_files else "http"
+    schemes = {HTTP: f"{scheme}://", GRPC: "grpc ", METRICS: "metrics http://"}
+    bound = [f"{schemes[flag]}{_written(listeners[0])}" for flag, listeners in ports.items()]
+    log.info("node %s is ready after %.0f ms: %s", settings.node_id, milliseconds, ", ".join(bound))
+    if settings.http[0] == LOOPBACK:
+        port = _bound(ports[HTTP][0])[1]
+        log.info("listening on this machine only; --http 0.0.0.0:%d listens to all", port)
+
+
+def _bound(listener: trio.SocketListener) -> Address:
+    host, port, *_ = listener.socket.getsockname()
+    return host, port
+
+
+def _written(listener: trio.SocketListener) -> str:
+    host, port = _bound(listener)
+    return f"[{host}]:{port}" if listener.socket.family == socket.AF_INET6 else f"{host}:{port}"
+
+
+async def _until_told(signals: AsyncIterator[int], server: Server, settings: ServeSettings) -> None:
+    """Wait for the signal to stop."""
+    async for number in signals:
+        if number != signal.SIGHUP:
+            log.info("%s: draining", signal.Signals(number).name)
+            return
+        _renew_tls(server, settings)
+
+
+def _renew_tls(server: Server, settings: ServeSettings) -> None:
+    try:
+        tls = settings.tls()
+    except OSError as error:
+        log.error("SIGHUP: the TLS files cannot be used, the old ones stay: %s", error.strerror or error)  # noqa: TRY400
+        return
+    if tls is None:
+        log.info("SIGHUP: without TLS there is nothing to read again")
+    else:
+        server.renew_tls(tls)
+        log.info("SIGHUP: the TLS files were read again")
+
+
+async def _toggle_captures(
+    runtime: Runtime, settings: ServeSettings, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    with trio.open_signal_receiver(signal.SIGUSR1) as signals:
+        task_status.started()
+        async for _ in signals:
+            if runtime.is_captured:
+                runtime.end_capture()
+                log.info("SIGUSR1: the capture has ended")
+            else:
+                capture = settings.capture.begun(settings.data_dir, log.warning)
+                if runtime.begin_capture(capture):
+                    log.info("SIGUSR1: a capture has begun in %s", capture.folder)
+
+
+async def _drain(signals: AsyncIterator[int], server: Server, services: BrokerApplication, grace_ns: int) -> None:
+    """Let go of all connections within the time there is; another signal cuts them."""
+
+    async def lose_patience() -> None:
+        async for number in signals:
+            if number != signal.SIGHUP:
+                log.info("%s: cutting %d connections", signal.Signals(number).name, server.connection_count)
+                server.cut()
+
+    services.leave()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(lose_patience)
+        await server.drain(grace_ns - grace_ns // _CLOSING_SHARE)
+        nursery.cancel_scope.cancel()

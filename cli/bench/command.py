@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -23,6 +24,7 @@ from goqueue.cli.bench import (
     log_recovery,
     records,
 )
+from goqueue.cli.bench.cores import kept_to, split
 from goqueue.cli.bench.figures import Entry, Figure
 from goqueue.cli.bench.machine import describe, is_in_memory
 from goqueue.cli.bench.scratch import scratch
@@ -31,6 +33,8 @@ from goqueue.cli.bench.table import print_figures
 from goqueue.cli.bench.workbench import Workbench
 
 _LOG = (log_append, log_read, records, log_lookup, log_recovery, log_group_commit, log_memory)
+# Imported when they are measured: a client and everything under it.
+_BROKER = ("publish", "fetch", "single", "latency", "rest", "memory", "start")
 
 
 @click.group()
@@ -41,32 +45,68 @@ def bench() -> None:
     """
 
 
+def _measured(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of everything that measures."""
+    options = [
+        click.option(
+            "--folder",
+            type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+            default=Path(),
+            help="Where to work, in a new folder that is removed at the end.  [default: the current folder]",
+        ),
+        click.option("--quick", is_flag=True, help="Measure little: whether everything works, not how fast it is."),
+        click.option(
+            "--only", "patterns", metavar="KEY", multiple=True, help="Only figures of this name, such as 'append_*'."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @bench.command()
-@click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
-    default=Path(),
-    help="Where to work, in a new folder that is removed at the end.  [default: the current folder]",
-)
-@click.option("--quick", is_flag=True, help="Measure little: whether everything works, not how fast it is.")
-@click.option("--only", "patterns", metavar="KEY", multiple=True, help="Only figures of this name, such as 'append_*'.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@_measured
 def log(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
     """Measure the log: appends, reads, look-ups, recovery, group commit, memory.
 
     It takes about two minutes, and up to 3.5 GB of disk that it gives back.
     """
-    sizes = QUICK if quick else FULL
-    entries = _chosen(log_entries(sizes), patterns)
+    _run("log", log_entries(QUICK if quick else FULL), QUICK if quick else FULL, (folder, patterns, as_json))
+
+
+@bench.command()
+@_measured
+def broker(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure a broker end to end: publishing and reading over gRPC and REST, latency, memory, start.
+
+    Brokers run in processes of their own, on one core; the load runs here, on the others. It takes about three minutes,
+    and up to 11 GB of disk that it gives back.
+    """
+    _, load_cores = split()
+    with kept_to(load_cores):
+        _run("broker", broker_entries(QUICK if quick else FULL), QUICK if quick else FULL, (folder, patterns, as_json))
+
+
+def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, tuple[str, ...], bool]) -> None:
+    """Take the figures that are asked for, and print them."""
+    folder, patterns, as_json = options
+    entries = _chosen(known, patterns)
     machine = describe(folder)
     in_memory = ": this measures memory, not a disk" if is_in_memory(folder) else ""
     click.echo(f"working in {folder.absolute()}, on {machine['file_system']}{in_memory}", err=True)
     with scratch(folder, wanted_bytes(entries, sizes)) as place, _progress(len(entries)) as advanced:
         figures = take(entries, sizes, place, advanced)
     if as_json:
-        click.echo(json.dumps(answer("log", figures, machine)))
+        click.echo(json.dumps(answer(name, figures, machine)))
     else:
         print_figures(entries, figures, machine)
+
+
+def broker_entries(sizes: Sizes) -> list[Entry]:
+    """All figures of `bench broker`, in the order in which they are taken."""
+    modules = [import_module(f"goqueue.cli.bench.broker_{name}") for name in _BROKER]
+    return [entry for module in modules for entry in module.entries(sizes)]
 
 
 def log_entries(sizes: Sizes) -> list[Entry]:

@@ -24,16 +24,16 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def open_log(folder: Path, config: LogConfig) -> OpenLog:
+def open_log(folder: Path, config: LogConfig, stream: str = STREAM) -> OpenLog:
     """The log of a benchmark's folder, recovered."""
-    return OpenLog(FileDisk(str(folder)), STREAM, config, now=time.monotonic_ns, wall_ms=wall_ms)
+    return OpenLog(FileDisk(str(folder)), stream, config, now=time.monotonic_ns, wall_ms=wall_ms)
 
 
 class DrivenLog:
     """An open log with a disk thread."""
 
-    def __init__(self, folder: Path, config: LogConfig) -> None:
-        self.opened = open_log(folder, config)
+    def __init__(self, folder: Path, config: LogConfig, stream: str = STREAM) -> None:
+        self.opened = open_log(folder, config, stream)
         self.log = self.opened.log
         self.syncs = 0
         self._store = self.opened.store

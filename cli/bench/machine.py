@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 
 from goqueue import __version__
+from goqueue.cli.bench.cores import CORES
 
 _IN_MEMORY = {"tmpfs", "ramfs"}
 
@@ -16,7 +17,7 @@ def describe(folder: Path) -> dict[str, str | int | None]:
     """The facts to stand beside figures taken in `folder`."""
     return {
         "cpu": _cpu(),
-        "cores": _cores(),
+        "cores": len(CORES),
         "memory_bytes": _memory_bytes(),
         "system": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
@@ -48,11 +49,6 @@ def _cpu() -> str | None:
         if name.strip() == "model name":
             return value.strip()
     return platform.processor() or None
-
-
-def _cores() -> int | None:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _memory_bytes() -> int | None:

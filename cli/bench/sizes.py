@@ -24,6 +24,13 @@ class Sizes:
     commit_seconds: float
     memory_bytes: int
     memory_step_bytes: int
+    broker_rounds: int
+    load_seconds: float
+    publish_batches: int
+    passed_batches: int
+    singles: int
+    paced: int
+    start_log_bytes: int
 
 
 FULL = Sizes(
@@ -38,6 +45,13 @@ FULL = Sizes(
     commit_seconds=1.0,
     memory_bytes=2048 * MB,
     memory_step_bytes=256 * MB,
+    broker_rounds=5,
+    load_seconds=2.0,
+    publish_batches=6_000,
+    passed_batches=10_000,
+    singles=4_000,
+    paced=5_000,
+    start_log_bytes=GB,
 )
 QUICK = Sizes(
     rounds=2,
@@ -51,4 +65,11 @@ QUICK = Sizes(
     commit_seconds=0.05,
     memory_bytes=16 * MB,
     memory_step_bytes=4 * MB,
+    broker_rounds=1,
+    load_seconds=0.2,
+    publish_batches=200,
+    passed_batches=80,
+    singles=40,
+    paced=100,
+    start_log_bytes=4 * MB,
 )

@@ -46,7 +46,7 @@ def test_help_needs_nothing_installed(tree: Path) -> None:
     assert ran.returncode == 0
     assert not (tree / ".venv").exists()
     makefile = (ROOT / "Makefile").read_text()
-    for command in ("run", "bench", "test", "check", "fmt", "cover", "fuzz", "lock"):
+    for command in ("run", "bench", "test", "check", "fmt", "cover", "proto", "fuzz", "lock"):
         assert f"\n  {command} " in ran.stdout
         assert f" {command}" in makefile
 

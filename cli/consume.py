@@ -1,0 +1,225 @@
+"""`goqueue consume`: the messages of a topic, from somewhere on, to somewhere or for ever, as lines.
+
+Without --follow it ends at what was there when it began, so it can stand in a script. Within a partition messages come
+in their order; between partitions there is none. Whoever reads the output may stop early: that is a good end.
+"""
+
+import os
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+from attrs import define, evolve
+
+from goqueue.cli.endings import INTERRUPTED
+from goqueue.cli.moments import place_given, span_given
+from goqueue.cli.renderings import FORMS, Rendering, formatted, keyed, objects, values
+from goqueue.cli.server import Server, run_client, server_option, topic_argument
+from goqueue.cli.spool import STDOUT, Closed, Spool
+
+if TYPE_CHECKING:
+    from goqueue.cli.meter import Meter
+    from goqueue.transports.client.blocking_loop import BlockingLoop
+    from goqueue.transports.client.connection import Connection
+    from goqueue.transports.client.consumer import Consumer
+    from goqueue.transports.client.messages import Message
+
+MS_NS = 1_000_000
+
+Place = int | datetime | str
+
+
+@define
+class Extent:
+    """What of a topic is read, and until when."""
+
+    topic: str
+    partitions: list[int] | None
+    start: Place
+    stop: Place | None
+    count: int | None
+    timeout_ms: int | None
+    follows: bool
+
+
+@click.command()
+@topic_argument
+@click.option(
+    "-p", "--partition", "partitions", multiple=True, type=click.IntRange(min=0), help="Only these; all unless given."
+)
+@click.option("--from-beginning", is_flag=True, help="Begin with the oldest message, with --follow as well.")
+@click.option(
+    "--from",
+    "start",
+    type=place_given,
+    metavar="PLACE",
+    help="Begin at an offset (1234), so long ago (2h), or at a time (12:00).",
+)
+@click.option(
+    "--to",
+    "stop",
+    type=place_given,
+    metavar="PLACE",
+    help="End before an offset or a time, without --follow at what is there at the latest.",
+)
+@click.option(
+    "-f", "--follow", is_flag=True, help="Go on with messages as they come, from the end unless told otherwise."
+)
+@click.option("-n", "--count", type=click.IntRange(min=1), help="End after so many messages.")
+@click.option(
+    "--timeout", "timeout_ms", type=span_given, metavar="SPAN", help="End when nothing has come for so long, as in 10s."
+)
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(FORMS),
+    default="value",
+    show_default=True,
+    help="How to print a message.",
+)
+@click.option("--format", "template", help="How to print a message: %t %p %o %k %v %T %h, and \\n \\t.")
+@click.option(
+    "--key-separator", default="\t", metavar="TEXT", help="What stands between key and value with -o keyed; a tab."
+)
+@click.option("-0", "--null-delimiter", is_flag=True, help="End messages with a zero byte instead of a line's end.")
+@server_option
+def consume(
+    topic: str,
+    partitions: tuple[int, ...],
+    from_beginning: bool,
+    start: int | datetime | None,
+    stop: int | datetime | None,
+    follow: bool,
+    count: int | None,
+    timeout_ms: int | None,
+    form: str,
+    template: str | None,
+    key_separator: str,
+    null_delimiter: bool,
+    server: Server,
+) -> None:
+    r"""Print the messages of TOPIC, a line each.
+
+    It begins with the oldest message and ends at what was there when it began. With --follow it begins at the end, as
+    `tail -f` does, and goes on until Ctrl-C, --to, --count or --timeout ends it.
+
+    \b
+    A format is made of:
+      %t topic     %p partition   %o offset    %T time
+      %k key       %v value       %h headers   %% a per cent sign
+    """
+    if from_beginning and start is not None:
+        raise click.UsageError("reading begins at --from or with --from-beginning, not both")
+    if template is not None and form != "value":
+        raise click.UsageError("messages are printed as --format says or as --output says, not both")
+    first: Place = "latest" if follow and not from_beginning else "earliest"
+    last: Place | None = None if follow else "latest"
+    if not follow and isinstance(stop, datetime) and stop > datetime.now(UTC):
+        stop = None
+    extent = Extent(
+        topic,
+        list(partitions) or None,
+        first if start is None else start,
+        last if stop is None else stop,
+        count,
+        timeout_ms,
+        follow,
+    )
+    rendering = _rendering(form, template, key_separator)
+    is_watched = os.isatty(STDOUT)
+    spool = Spool(at_once=follow or is_watched)
+    with ExitStack() as stack:
+        meter = None
+        if not is_watched and sys.stderr.isatty():
+            from goqueue.cli.meter import Meter
+
+            meter = stack.enter_context(Meter("reading", None))
+        _print_all(server, extent, Printer(rendering, b"\0" if null_delimiter else b"\n", spool, meter))
+
+
+def _rendering(form: str, template: str | None, separator: str) -> Rendering:
+    if template is None:
+        return {"value": values, "keyed": keyed(os.fsencode(separator)), "json": objects}[form]
+    try:
+        return formatted(template)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@define
+class Printer:
+    """Where messages go: made into lines, counted, written."""
+
+    rendering: Rendering
+    end: bytes
+    spool: Spool
+    meter: "Meter | None"
+    printed: int = 0
+
+    def print(self, messages: "list[Message]") -> None:
+        """Write messages soon."""
+        size = self.spool.write(self.rendering(messages), self.end)
+        self.printed += len(messages)
+        if self.meter is not None:
+            self.meter.advance(len(messages), size)
+
+
+def _print_all(server: Server, extent: Extent, printer: Printer) -> None:
+    async def work(loop: "BlockingLoop", connection: "Connection") -> None:
+        left = extent.count
+        for part in await _parts(connection, extent):
+            consumer = connection.consumer(part.topic, start=part.start, stop=part.stop, partitions=part.partitions)
+            async with consumer:
+                await _read(loop, consumer, part, printer)
+            if left is not None and printer.printed >= left:
+                return
+
+    try:
+        try:
+            run_client(server, work)
+        except KeyboardInterrupt:
+            printer.spool.flush()
+            sys.exit(INTERRUPTED)
+        printer.spool.flush()
+    except Closed:
+        sys.exit(0)
+
+
+async def _parts(connection: "Connection", extent: Extent) -> list[Extent]:
+    """What to read one after the other: an offset to end before may lie beyond the end of some partitions."""
+    if extent.follows or not isinstance(extent.stop, int):
+        return [extent]
+    found = await connection.topics.partitions(extent.topic)
+    if extent.partitions is not None and max(extent.partitions) >= len(found):
+        return [extent]
+    return [
+        evolve(extent, partitions=[each.partition], stop=min(extent.stop, each.high_watermark))
+        for each in found
+        if extent.partitions is None or each.partition in extent.partitions
+    ]
+
+
+async def _read(loop: "BlockingLoop", consumer: "Consumer", extent: Extent, printer: Printer) -> None:
+    batch: list[Message] = []
+
+    async def receive() -> None:
+        nonlocal batch
+        try:
+            batch = await consumer.next_batch()
+        except StopAsyncIteration:
+            batch = []
+
+    count = extent.count
+    while count is None or printer.printed < count:
+        if extent.timeout_ms is None:
+            await receive()
+        elif not await loop.within(loop.now() + extent.timeout_ms * MS_NS, receive):
+            return
+        if not batch:
+            return
+        if count is not None:
+            batch = batch[: count - printer.printed]
+        printer.print(batch)

@@ -1,0 +1,130 @@
+"""Messages as users write them, a line each: a value, a key and a value, or a JSON object, made into drafts."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from attrs import define, evolve
+
+PRIORITIES = ("critical", "high", "normal", "low", "background")
+Headers = dict[str, bytes | None]
+
+
+class WrongLine(Exception):
+    """A line that is no message; says why."""
+
+
+@define
+class Draft:
+    """A message that is to be published."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: Headers | None = None
+    partition: int | None = None
+    timestamp: datetime | None = None
+    priority: str = "normal"
+
+
+Reader = Callable[[bytes], Draft]
+
+
+def parse_headers(pairs: Iterable[str]) -> Headers:
+    """Headers out of `name=value`; ValueError with a sentence."""
+    headers: Headers = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name:
+            raise ValueError(f"{pair!r} is no header; write it like name=value")
+        headers[name] = value.encode("utf-8", "surrogateescape")
+    return headers
+
+
+def plain(common: Draft) -> Reader:
+    """A line is a value."""
+    key, headers, partition = common.key, common.headers, common.partition
+    timestamp, priority = common.timestamp, common.priority
+    return lambda line: Draft(line, key, headers, partition, timestamp, priority)
+
+
+def keyed(common: Draft, separator: bytes) -> Reader:
+    """A line is a key and a value, with a separator between."""
+
+    def read(line: bytes) -> Draft:
+        key, found, value = line.partition(separator)
+        if not found:
+            raise WrongLine(f"there is no {separator.decode(errors='replace')!r} after the key")
+        return Draft(value, key, common.headers, common.partition, common.timestamp, common.priority)
+
+    return read
+
+
+def structured(common: Draft) -> Reader:
+    """A line is a JSON object; what it does not say is as for all."""
+
+    def read(line: bytes) -> Draft:
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise WrongLine(f"it is no JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise WrongLine("it is no JSON object")
+        if "value" not in found:
+            raise WrongLine("it has no value; null is one as well")
+        return _overlaid(common, found)
+
+    return read
+
+
+def _overlaid(common: Draft, found: dict[str, object]) -> Draft:
+    encoding = found.get("encoding")
+    if encoding not in {None, "utf-8", "base64"}:
+        raise WrongLine(f"encoding is base64 or left out, not {encoding!r}")
+    is_base64 = encoding == "base64"
+    draft = evolve(common, value=_bytes(found["value"], "value", is_base64))
+    if found.get("key") is not None:
+        draft.key = _bytes(found["key"], "key", is_base64)
+    if "headers" in found:
+        draft.headers = {**(common.headers or {}), **_headers(found["headers"], found.get("headers_encoding"))}
+    if found.get("partition") is not None:
+        partition = found["partition"]
+        if isinstance(partition, bool) or not isinstance(partition, int) or partition < 0:
+            raise WrongLine(f"partition is a number from 0 on, not {partition!r}")
+        draft.partition = partition
+    if found.get("timestamp") is not None:
+        draft.timestamp = _moment(found["timestamp"])
+    if found.get("priority") is not None:
+        priority = found["priority"]
+        if not isinstance(priority, str) or priority not in PRIORITIES:
+            raise WrongLine(f"priority is one of {', '.join(PRIORITIES)}, not {priority!r}")
+        draft.priority = priority
+    return draft
+
+
+def _bytes(found: object, name: str, is_base64: bool) -> bytes | None:
+    if found is None:
+        return None
+    if not isinstance(found, str):
+        raise WrongLine(f"{name} is text or null, not {type(found).__name__}")
+    try:
+        return base64.b64decode(found, validate=True) if is_base64 else found.encode()
+    except (binascii.Error, ValueError):
+        raise WrongLine(f"{name} is no {'base64' if is_base64 else 'UTF-8'}") from None
+
+
+def _headers(found: object, encoding: object) -> Headers:
+    if not isinstance(found, dict):
+        raise WrongLine("headers are an object, of names and text")
+    return {name: _bytes(value, f"header {name}", encoding == "base64") for name, value in found.items()}
+
+
+def _moment(found: object) -> datetime:
+    try:
+        moment = datetime.fromisoformat(found) if isinstance(found, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise WrongLine(f"timestamp is a time with its zone, as in 2026-03-01T12:00:00Z, not {found!r}")
+    return moment

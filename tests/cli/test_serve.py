@@ -1,0 +1,175 @@
+"""`goqueue serve` as a process: what it says, what it refuses, and how it goes."""
+
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+
+READY = re.compile(
+    r"is ready after \d+ ms: (https?)://127\.0\.0\.1:(\d+), grpc 127\.0\.0\.1:(\d+), metrics http://127\.0\.0\.1:(\d+)"
+)
+
+
+class Broker:
+    """A broker in a process of its own, and its ports."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.ready = self.wait_for("is ready")
+        found = READY.search(self.ready)
+        assert found is not None, self.ready
+        self.scheme = found[1]
+        self.http, self.grpc, self.metrics = (int(port) for port in found.groups()[1:])
+
+    def wait_for(self, words: str) -> str:
+        """The next line that says something; what comes before is dropped."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if words in line:
+                return line
+        raise AssertionError(f"it ended without {words!r}")
+
+    def get(self, path: str, port: int | None = None, body: bytes | None = None) -> bytes:
+        """What is answered there."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{port or self.http}{path}", body, timeout=20) as answer:
+            content: bytes = answer.read()
+            return content
+
+    def end(self) -> int:
+        """Its exit status, which comes by itself."""
+        return self.process.wait(timeout=30)
+
+
+def command(folder: Path, *options: str) -> list[str]:
+    ports = ("--http", ":0", "--grpc", ":0", "--metrics", ":0")
+    return [sys.executable, "-m", "goqueue", "serve", "--data-dir", str(folder), *ports, *options]
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[Broker]:
+    """A broker that is ready; what is left of it is killed at the end."""
+    with subprocess.Popen(command(folder, *options), stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield Broker(process)
+        finally:
+            process.kill()
+
+
+def refused(folder: Path, *options: str, **variables: str) -> list[str]:
+    """What it says when it does not start."""
+    ran = subprocess.run(
+        command(folder, *options), capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, **variables},
+    )  # fmt: skip
+    assert ran.returncode == 1, ran.stderr
+    assert "Traceback" not in ran.stderr
+    return ran.stderr.splitlines()
+
+
+def test_it_serves_three_ports_and_stops_in_order(tmp_path: Path) -> None:
+    with running(tmp_path, "--grace", "5s") as broker:
+        broker.get("/topics", body=b'{"name": "orders"}')
+        assert b"orders" in broker.get("/topics", broker.grpc)
+        assert b"goqueue_broker_topic_count 1\n" in broker.get("/metrics", broker.metrics)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            broker.get("/topics", broker.metrics)
+        broker.process.send_signal(signal.SIGTERM)
+        assert broker.end() == 0
+    with running(tmp_path) as broker:
+        assert json.loads(broker.get("/topics"))["topics"][0]["name"] == "orders"
+
+
+def test_a_second_signal_cuts_what_the_first_waits_for(tmp_path: Path) -> None:
+    begun = b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"
+    with (
+        running(tmp_path, "--grace", "1h") as broker,
+        socket.create_connection(("127.0.0.1", broker.http), timeout=20) as waiting,
+    ):
+        waiting.sendall(b"GET /version HTTP/1.1\r\nHost: a\r\n\r\n" + begun)
+        assert waiting.recv(1000).startswith(b"HTTP/1.1 200")
+        broker.process.send_signal(signal.SIGTERM)
+        broker.wait_for("draining")
+        broker.process.send_signal(signal.SIGINT)
+        broker.wait_for("cutting 1 connections")
+        assert broker.end() == 0
+
+
+def test_the_log_may_be_json(tmp_path: Path) -> None:
+    with running(tmp_path, "--log-format", "json", "--node-id", "north") as broker:
+        said = json.loads(broker.ready)
+    assert said["message"].startswith("node north is ready")
+    assert (set(said), said["level"]) == ({"time", "level", "logger", "message"}, "info")
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    wrong = ("--http", "here", "--grpc", ":70000", "--grace", "soon", "--log-level", "loud", "--tls-key", "x")
+    first, *problems = refused(tmp_path, *wrong, GOQUEUE_PEERS="b@b:1", GOQUEUE_NODE_ID="a b", GOQUEUE_LOG_FORMAT="xml")
+    assert first == "goqueue: cannot serve like this:"
+    named = [problem.strip().partition(" ")[0] for problem in problems]
+    assert sorted(named) == [
+        "--grace", "--grpc", "--http", "--log-format", "--log-level", "--node-id", "--peers", "--tls-cert"
+    ]  # fmt: skip
+
+
+def test_ports_that_are_taken_are_named_by_their_flags(tmp_path: Path) -> None:
+    with socket.socket() as first, socket.socket() as second:
+        for taken in (first, second):
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+        ports = [taken.getsockname()[1] for taken in (first, second)]
+        said = refused(tmp_path, "--http", f":{ports[0]}", "--metrics", f":{ports[1]}")
+    assert said[1:] == [
+        f"  --http (GOQUEUE_HTTP_ADDR): cannot listen on 127.0.0.1:{ports[0]}: address already in use",
+        f"  --metrics (GOQUEUE_METRICS_ADDR): cannot listen on 127.0.0.1:{ports[1]}: address already in use",
+    ]
+    assert "--grpc" in "".join(refused(tmp_path, "--http", ":8123", "--grpc", ":8123"))
+
+
+def test_a_folder_that_is_in_use_or_no_folder_is_one_sentence(tmp_path: Path) -> None:
+    with running(tmp_path / "used"):
+        assert len(refused(tmp_path / "used")) == 1
+    (tmp_path / "file").write_text("")
+    assert len(refused(tmp_path / "file")) == 1
+
+
+def test_tls_files_are_read_again_on_sighup(tmp_path: Path) -> None:
+    authorities = [trustme.CA(), trustme.CA()]
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+
+    def issue(authority: trustme.CA) -> None:
+        issued = authority.issue_cert("127.0.0.1")
+        cert.write_bytes(b"".join(each.bytes() for each in issued.cert_chain_pems))
+        key.write_bytes(issued.private_key_pem.bytes())
+
+    def version(broker: Broker, authority: trustme.CA) -> bytes:
+        trusting = ssl.create_default_context()
+        authority.configure_trust(trusting)
+        with urllib.request.urlopen(f"https://127.0.0.1:{broker.http}/version", timeout=20, context=trusting) as answer:
+            content: bytes = answer.read()
+            return content
+
+    issue(authorities[0])
+    with running(tmp_path / "folder", "--tls-cert", str(cert), "--tls-key", str(key)) as broker:
+        assert broker.scheme == "https"
+        assert b"api" in version(broker, authorities[0])
+        issue(authorities[1])
+        broker.process.send_signal(signal.SIGHUP)
+        broker.wait_for("read again")
+        assert b"api" in version(broker, authorities[1])
+        key.write_text("none")
+        broker.process.send_signal(signal.SIGHUP)
+        broker.wait_for("the old ones stay")
+        assert b"api" in version(broker, authorities[1])
+    assert "--tls-cert" in refused(tmp_path, "--tls-cert", str(cert), "--tls-key", str(key))[1]
