@@ -32,6 +32,10 @@ class Carrier(Protocol):
         """Send all of these; False when the peer has gone."""
         ...
 
+    def write_now(self, pieces: list[Readable]) -> list[Readable]:
+        """Send what can be sent without waiting, while no `write` is under way; what is left."""
+        ...
+
 
 class SocketCarrier:
     """A TCP socket."""
@@ -82,6 +86,14 @@ class SocketCarrier:
             return False
         return True
 
+    def write_now(self, pieces: list[Readable]) -> list[Readable]:
+        """See Carrier."""
+        try:
+            return _unsent(pieces, os.writev(self._descriptor, pieces[:PIECES_MAX]))
+        except OSError:
+            # Whatever it is, whoever sends the rest finds out as well.
+            return pieces
+
 
 class StreamCarrier:
     """Any stream of bytes."""
@@ -106,6 +118,10 @@ class StreamCarrier:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return False
         return True
+
+    def write_now(self, pieces: list[Readable]) -> list[Readable]:
+        """See Carrier; there is nothing that does not wait."""
+        return pieces
 
 
 def carrier_of(stream: ByteStream) -> Carrier:

@@ -221,6 +221,8 @@ class ConnectionDriver:
         self._flushed = Parking()
         self._watch = trio.CancelScope()
         self._sending_since: int | None = None
+        # Taken from the connection and not sent yet.
+        self._unsent: list[Readable] = []
         self._life = trio.CancelScope()
 
     async def run(self, received: bytes = b"") -> None:
@@ -309,8 +311,9 @@ class ConnectionDriver:
         connection = self._connection
         while True:
             now = now_ns()
-            pieces = connection.take_pieces(now)
+            pieces = self._unsent or connection.take_pieces(now)
             if pieces:
+                self._unsent = []
                 self._sending_since = now
                 if not await self._carrier.write(pieces):
                     connection.lose("The peer closed the connection.")
@@ -325,6 +328,21 @@ class ConnectionDriver:
                     self._warning_ns = min(self._warning_ns, now_ns() + READING_NS)
                     self._watch.cancel()
                 await self._kicked.wait()
+
+    def _finish(self) -> None:
+        """An exchange is over: send what it said, at once when it was the only one.
+
+        With several under way, one send for all of them is cheaper. Alone, waiting for the writer's turn would only
+        make a client wait that has nothing else to do.
+        """
+        connection = self._connection
+        is_alone = not self._exchanges and self._sending_since is None and not self._unsent
+        # What a connection that is cut would say in its last moment is not what its peer should hear.
+        lives = connection.failed is None and not self._life.cancel_called
+        if is_alone and lives and (pieces := connection.take_pieces(now_ns())):
+            self._unsent = self._carrier.write_now(pieces)
+        if self._unsent or not connection.idle or connection.finished:
+            self._kicked.wake()
 
     def _spread(self, nursery: trio.Nursery) -> None:
         """Start and wake whom the news concerns."""
@@ -356,8 +374,7 @@ class ConnectionDriver:
         finally:
             self._exchanges.pop(stream.id, None)
             self._connection.release(stream)
-            if not self._connection.idle or self._connection.finished:
-                self._kicked.wake()
+            self._finish()
 
     async def _keep_time(self, nursery: trio.Nursery) -> None:
         connection, stall_ns = self._connection, self._limits.stall_ns
