@@ -11,7 +11,7 @@ What is made of a record is the caller's choice: `make` gets the cursor, offset,
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
-from goqueue.core.records.batch import HEADER_BYTES, Codec, Header
+from goqueue.core.records.batch import APPEND_TIME, CODEC_MASK, HEADER_BYTES, Header
 from goqueue.core.records.headers import Headers
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import LENGTHS, LENGTHS_END, MEANT
@@ -40,8 +40,8 @@ def made_of(record: Record, cursor: C, make: Make[C, T]) -> T:
 def decode(source: bytes, at: int, header: Header, cursor: C, make: Make[C, T]) -> list[T]:
     """What is made of the records of the batch at `at`, whose header this is; raises BatchError."""
     count = header.record_count
-    if header.codec is Codec.NONE and count == header.last_offset_delta + 1 <= LENGTHS_END:
-        if not header.is_append_time:
+    if header.attributes & (CODEC_MASK | APPEND_TIME) == 0:
+        if count == header.last_offset_delta + 1 <= LENGTHS_END:
             made = _plain(source, at, header, cursor, make)
             if made is not None:
                 return made

@@ -105,13 +105,12 @@ class Session:
     def add(self, parcel: Parcel, entry: Entry, size: int) -> int:
         """Take a record of at most `size` bytes; its place in the parcel."""
         entries = parcel.entries
-        place = len(entries)
         entries.append(entry)
-        parcel.size += size
+        parcel.size = gathered = parcel.size + size
         self.buffered += size
-        if parcel.size >= self._due_bytes and not parcel.is_due:
+        if gathered >= self._due_bytes and not parcel.is_due:
             self._due(parcel)
-        return place
+        return len(entries) - 1
 
     def hurry(self, parcel: Parcel) -> None:
         """Let this parcel not linger."""
