@@ -83,6 +83,10 @@ class CallStream:
             stream.end()
             self._link.kick()
 
+    def flush(self) -> None:
+        """Have what was queued sent at once, for whoever waits for an answer to it."""
+        self._link.flush()
+
     async def receive(self) -> list[bytes]:
         """All messages at hand, at least one; none at the end of the call, if that is a good one."""
         stream, ready = self._stream, self._ready
@@ -190,6 +194,7 @@ class Channel:
         try:
             await call.send(request)
             await call.finish()
+            call.flush()
             replies = await call.receive()
             if replies:
                 replies += await call.receive()

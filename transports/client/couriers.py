@@ -103,6 +103,7 @@ class Courier:
                     pipeline = parcel.pipeline
                     head = self._head(pipeline.topic, pipeline.partition)
                     await send(publish_front(head, parcel.request_id, self._acks, len(content)), content)
+            current.stream.flush()
             if session.wants_identity:
                 self._publisher.stirred()
             if not parcels:

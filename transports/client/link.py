@@ -162,6 +162,11 @@ class Link:
             stream.reset(H2_CANCEL)
             self.kick()
 
+    def flush(self) -> None:
+        """Have it sent now, as far as that needs no waiting."""
+        if not self._connection.idle and self.carrier is not None:
+            self.carrier.flush()
+
     def kick(self) -> None:
         """Have sent what there is to send."""
         if not self._connection.idle and self.carrier is not None:

@@ -55,6 +55,10 @@ class Carrier(Protocol):
         """There is something to write."""
         ...
 
+    def flush(self) -> None:
+        """Somebody waits for what there is to write: write it now as far as that needs no waiting."""
+        ...
+
     async def close(self) -> None:
         """Close the socket; nothing is read or written any more."""
         ...

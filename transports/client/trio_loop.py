@@ -155,11 +155,22 @@ class TrioCarrier:
         self._link = link
         self._kicked = TrioParking()
         self._flushed = TrioParking()
+        # Taken from the link and not sent yet, while nobody is sending.
+        self._rest: list[Readable] = []
+        self._is_sending = False
         self._tasks = (loop.start(self._write), loop.start(self._read))
 
     def kick(self) -> None:
         """See Carrier."""
         self._kicked.wake()
+
+    def flush(self) -> None:
+        """See Carrier: the writer's turn would come one round of the loop later."""
+        socket = self._socket
+        if socket is not None and not self._is_sending and not self._rest:
+            self._rest = _written(socket, self._link.take_pieces())
+        if socket is None or self._rest or self._link.finished:
+            self.kick()
 
     async def close(self) -> None:
         """See Carrier."""
@@ -237,9 +248,12 @@ class TrioCarrier:
         link = self._link
         try:
             while True:
-                due = link.take_pieces()
+                due = self._rest or link.take_pieces()
                 if due:
+                    self._rest = []
+                    self._is_sending = True
                     await self._send(due)
+                    self._is_sending = False
                     self._flushed.wake()
                 elif link.finished:
                     return
@@ -249,6 +263,17 @@ class TrioCarrier:
             link.lose(_why(error))
         finally:
             await trio.aclose_forcefully(self._stream)
+
+
+def _written(socket: trio.socket.SocketType, pieces: list[Readable]) -> list[Readable]:
+    """What is left of some pieces when as much was written as the socket takes."""
+    if not pieces:
+        return pieces
+    try:
+        return _unsent(pieces, os.writev(socket.fileno(), pieces[:PIECES_MAX]))
+    except OSError:
+        # Whatever it is, the writer finds out as well.
+        return pieces
 
 
 async def _run(task: TrioTask, work: Callable[[], Awaitable[object]]) -> None:

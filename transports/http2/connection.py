@@ -353,8 +353,7 @@ class Connection:
             self._news.readable[stream.id] = stream
 
     def _trailers_received(self, now: int, event: TrailersReceived) -> None:
-        stream = self.streams.get(event.stream_id)
-        if stream is not None:
+        if (stream := self.streams.get(event.stream_id)) is not None:
             stream.trailers = event.headers
 
     def _data_received(self, now: int, event: DataReceived) -> None:
@@ -472,8 +471,7 @@ class Connection:
         if self._engine.open_stream(stream_id) is not None:
             self._engine.reset_stream(stream_id, code)
         self._engine.forget_if_closed(stream_id)
-        stream = self.streams.get(stream_id)
-        if stream is not None:
+        if (stream := self.streams.get(stream_id)) is not None:
             self._vanish(stream, StreamGone("The peer sent what makes no request.", code))
 
     def _vanish(self, stream: Stream, gone: StreamGone) -> None:
@@ -497,4 +495,6 @@ class Connection:
         self._outbox.clear()
 
     def _settle(self, now: int) -> None:
-        self._closing.settle(now, busy=bool(self.streams), sending=bool(self._outbox.queued_bytes))
+        # What is left of a stream that was answered, and is thrown away, does not keep a connection that closes.
+        busy = any(not (one.discarding and self._closing.closing) for one in self.streams.values())
+        self._closing.settle(now, busy=busy, sending=bool(self._outbox.queued_bytes))
