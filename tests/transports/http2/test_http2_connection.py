@@ -362,6 +362,18 @@ def test_draining_warns_pings_names_the_last_stream_and_ends_with_it() -> None:
     assert connection.finished
 
 
+def test_a_drain_waits_for_no_request_that_was_answered_and_never_ends() -> None:
+    connection, peer = server(), Peer()
+    connection.receive(START_NS, peer.headers(1, end=False))
+    connection.drain(START_NS)
+    _, question = frames(connection.take(START_NS))
+    connection.receive(START_NS, ping(question.opaque_data, ack=True))
+    assert not connection.finished
+    assert serve_briefly(connection) == 1
+    connection.take(START_NS)
+    assert connection.finished
+
+
 def test_a_drain_goes_on_without_an_answer_to_its_ping() -> None:
     connection = server()
     connection.drain(START_NS)
