@@ -80,7 +80,7 @@ class Extent:
     show_default=True,
     help="How to print a message.",
 )
-@click.option("--format", "template", help="How to print a message: %t %p %o %k %v %T %h, and \\n \\t.")
+@click.option("--format", "template", help="How to print a message: %t %p %o %P %k %v %T %h, and \\n \\t.")
 @click.option(
     "--key-separator", default="\t", metavar="TEXT", help="What stands between key and value with -o keyed; a tab."
 )
@@ -108,7 +108,7 @@ def consume(
 
     \b
     A format is made of:
-      %t topic     %p partition   %o offset    %T time
+      %t topic     %p partition   %o offset    %T time       %P priority
       %k key       %v value       %h headers   %% a per cent sign
     """
     if from_beginning and start is not None:

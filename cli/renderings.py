@@ -25,6 +25,10 @@ class Printable(Protocol):
     def partition(self) -> int:
         """The partition it came from."""
 
+    @property
+    def priority(self) -> str:
+        """Its lane."""
+
     offset: int
     timestamp_ms: int
     key: bytes | None
@@ -110,6 +114,8 @@ def _object(message: Printable) -> dict[str, object]:
     except UnicodeDecodeError:
         found["key"], found["value"] = _armoured(message.key), _armoured(message.value)
         found["encoding"] = "base64"
+    if message.priority != "normal":
+        found["priority"] = message.priority
     pairs = message.header_pairs
     try:
         found["headers"] = {name: _text(content) for name, content in pairs}
@@ -135,6 +141,7 @@ FIELDS: dict[str, tuple[str, Callable[[Printable], bytes]]] = {
     "t": ("topic", lambda message: message.topic.encode()),
     "p": ("partition", lambda message: b"%d" % message.partition),
     "o": ("offset", lambda message: b"%d" % message.offset),
+    "P": ("priority", lambda message: message.priority.encode()),
     "k": ("key", lambda message: message.key or b""),
     "v": ("value", lambda message: message.value or b""),
     "T": ("time", lambda message: (rfc3339(message.timestamp_ms) or "-").encode()),

@@ -4,7 +4,8 @@ A fetch ends in one of three ways at once: it is refused, it becomes a request t
 that are not there yet, until news or its deadline. What the disk says is checked against what the partition has become
 meanwhile: a log that was recovered or deleted since makes the read begin again or be refused.
 
-What the reads of one turn may bring is bounded; those beyond it are made in the next turns, in the order they were asked.
+What the reads of one turn may bring is bounded; those beyond it are made in the next turns, in the order they were
+asked.
 
 Invariants: every fetch is answered once, or forgotten when nobody waits for it any more; one that waits is in exactly
 one partition's list and has its deadline set.

@@ -5,7 +5,7 @@ missing, records have a value and no headers, and many are alike but for their t
 here, which gives the same; whatever it meets that is not plain it leaves, with the whole batch, to `iterate`, errors
 included.
 
-What is made of a record is the caller's choice: `make` gets the cursor, offset, timestamp, key, value and headers.
+What is made of a record is the caller's choice: `make` gets the origin, offset, timestamp, key, value and headers.
 """
 
 from collections.abc import Callable
@@ -17,18 +17,18 @@ from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import LENGTHS, LENGTHS_END, MEANT
 
 T = TypeVar("T")
-C = TypeVar("C")
-Make: TypeAlias = Callable[[C, int, int, bytes | None, bytes | None, Headers], T]
+Origin = TypeVar("Origin")
+Make: TypeAlias = Callable[[Origin, int, int, bytes | None, bytes | None, Headers], T]
 
 # No record starts like this: its length would not end.
 _NEVER = b"\xff" * 10
 
 
-def made_of(record: Record, cursor: C, make: Make[C, T]) -> T:
+def made_of(record: Record, origin: Origin, make: Make[Origin, T]) -> T:
     """What is made of one record, with bytes of its own."""
     key, value = record.key, record.value
     return make(
-        cursor,
+        origin,
         record.offset,
         record.timestamp,
         None if key is None else bytes(key),
@@ -37,18 +37,18 @@ def made_of(record: Record, cursor: C, make: Make[C, T]) -> T:
     )
 
 
-def decode(source: bytes, at: int, header: Header, cursor: C, make: Make[C, T]) -> list[T]:
+def decode(source: bytes, at: int, header: Header, origin: Origin, make: Make[Origin, T]) -> list[T]:
     """What is made of the records of the batch at `at`, whose header this is; raises BatchError."""
     count = header.record_count
     if header.attributes & (CODEC_MASK | APPEND_TIME) == 0:
         if count == header.last_offset_delta + 1 <= LENGTHS_END:
-            made = _plain(source, at, header, cursor, make)
+            made = _plain(source, at, header, origin, make)
             if made is not None:
                 return made
-    return [made_of(record, cursor, make) for record in iterate(source[at : at + header.size])]
+    return [made_of(record, origin, make) for record in iterate(source[at : at + header.size])]
 
 
-def _plain(source: bytes, at: int, header: Header, cursor: C, make: Make[C, T]) -> list[T] | None:
+def _plain(source: bytes, at: int, header: Header, origin: Origin, make: Make[Origin, T]) -> list[T] | None:
     """The same if all records are plain, else None.
 
     Often a record is like the one before: without a key, and as long. Then `lead`, its length and attributes, and
@@ -70,7 +70,7 @@ def _plain(source: bytes, at: int, header: Header, cursor: C, make: Make[C, T]) 
                 value_at = at + len(place) + len(middle)
                 stop = value_at + size
                 if starts(place + middle, at) and not source[stop]:
-                    made.append(make(cursor, offset, base + meant[first], None, source[value_at:stop], ()))
+                    made.append(make(origin, offset, base + meant[first], None, source[value_at:stop], ()))
                     at, offset = stop + 1, offset + 1
                     continue
                 return None
@@ -96,7 +96,7 @@ def _plain(source: bytes, at: int, header: Header, cursor: C, make: Make[C, T]) 
                 return None
             if key is None:
                 lead, middle = source[begin:lead_end], source[key_at:value_at]
-            made.append(make(cursor, offset, base + elapsed, key, source[value_at:stop], ()))
+            made.append(make(origin, offset, base + elapsed, key, source[value_at:stop], ()))
             at, offset = stop + 1, offset + 1
     except IndexError:
         return None

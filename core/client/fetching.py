@@ -15,10 +15,19 @@ from typing import Generic, TypeVar
 from attrs import define, field
 
 from goqueue.core.client.decoding import Make, decode, made_of
-from goqueue.core.records.batch import Header, validate
+from goqueue.core.records.batch import Header, Lane, validate
 from goqueue.core.records.record import Record, iterate
 
 T = TypeVar("T")
+
+
+@define
+class Origin:
+    """What the messages of a batch have in common."""
+
+    topic: str
+    partition: int
+    lane: Lane
 
 
 @define(eq=False)
@@ -32,6 +41,14 @@ class Cursor:
     stop: int | None = None
     stop_ms: int | None = None
     is_done: bool = False
+    _origins: dict[Lane, Origin] = field(factory=dict)
+
+    def origin(self, lane: Lane) -> Origin:
+        """Where messages of this lane come from: one object for all of them."""
+        found = self._origins.get(lane)
+        if found is None:
+            found = self._origins[lane] = Origin(self.topic, self.partition, lane)
+        return found
 
     def finish_at(self, offset: int) -> None:
         """Everything before `offset` was handed on or is wanted by nobody."""
@@ -54,7 +71,7 @@ class Fetching(Generic[T]):
     """The cursors of one consumer; what it hands out is what `make` makes of records."""
 
     cursors: list[Cursor]
-    make: Make[Cursor, T]
+    make: Make[Origin, T]
     _arrived: deque[_Arrival] = field(factory=deque)
 
     def __attrs_post_init__(self) -> None:
@@ -118,12 +135,13 @@ class Fetching(Generic[T]):
         if header.is_control or header.last_offset < start:
             cursor.finish_at(header.next_offset)
             return []
+        origin = cursor.origin(header.lane)
         is_cut = header.base_offset < start or (stop is not None and header.last_offset >= stop)
         if not is_cut and (stop_ms is None or header.max_timestamp < stop_ms):
-            made = decode(batches, at, header, cursor, self.make)
+            made = decode(batches, at, header, origin, self.make)
         else:
             records = self._wanted(cursor, header, list(iterate(batches[at : at + header.size])))
-            made = [made_of(record, cursor, self.make) for record in records]
+            made = [made_of(record, origin, self.make) for record in records]
         if not made:
             cursor.finish_at(header.next_offset)
         return made

@@ -64,7 +64,7 @@ def test_it_begins_and_ends_where_it_is_told(address: str, options: tuple[str, .
     [
         (("-o", "keyed"), "k0\tv0\n"),
         (("-o", "keyed", "--key-separator", "::"), "k0::v0\n"),
-        (("--format", "%t/%p@%o %T %k=%v%%\\t%h"), "orders/0@0 2026-03-01T00:00:00.000Z k0=v0%\t\n"),
+        (("--format", "%t/%p@%o %T %P %k=%v%%\\t%h"), "orders/0@0 2026-03-01T00:00:00.000Z normal k0=v0%\t\n"),
         (("-0",), "v0\0"),
     ],
 )
@@ -98,6 +98,16 @@ def test_what_cannot_be_meant_is_refused(address: str, options: tuple[str, ...],
     outcome = run(address, "consume", "orders", *options)
     assert (outcome.status, outcome.out) == (status, "")
     assert len(outcome.err.splitlines()[-1]) > 20
+
+
+def test_a_priority_that_is_not_normal_is_printed_and_published_again() -> None:
+    with Broker() as broker:
+        said(broker.address, "topic", "create", "urgent", "-p", "1")
+        said(broker.address, "produce", "urgent", "-m", "now", "--priority", "critical", "-q")
+        printed = said(broker.address, "consume", "urgent", "-o", "json")
+        assert json.loads(printed)["priority"] == "critical"
+        said(broker.address, "produce", "urgent", "--json", "-q", given=printed.encode())
+        assert said(broker.address, "consume", "urgent", "--format", "%v %P") == "now critical\nnow critical\n"
 
 
 def test_a_topic_that_is_not_there_is_status_1(address: str) -> None:

@@ -4,25 +4,25 @@ from datetime import datetime
 
 from attrs import define
 
-from goqueue.core.client.fetching import Cursor
+from goqueue.core.client.fetching import Origin
 from goqueue.transports.client.times import moment_of
 
 
 class Message:
     """One message of a topic; `key` and `value` are bytes, or None where there is none."""
 
-    __slots__ = ("_cursor", "_headers", "key", "offset", "timestamp_ms", "value")
+    __slots__ = ("_headers", "_origin", "key", "offset", "timestamp_ms", "value")
 
     def __init__(
         self,
-        cursor: Cursor,
+        origin: Origin,
         offset: int,
         timestamp_ms: int,
         key: bytes | None,
         value: bytes | None,
         headers: tuple[tuple[str, bytes | None], ...],
     ) -> None:
-        self._cursor = cursor
+        self._origin = origin
         self.offset = offset
         self.timestamp_ms = timestamp_ms
         self.key = key
@@ -32,12 +32,17 @@ class Message:
     @property
     def topic(self) -> str:
         """The topic it came from."""
-        return self._cursor.topic
+        return self._origin.topic
 
     @property
     def partition(self) -> int:
         """The partition it came from."""
-        return self._cursor.partition
+        return self._origin.partition
+
+    @property
+    def priority(self) -> str:
+        """Its lane: normal, critical, high, low or background."""
+        return self._origin.lane.name.lower()
 
     @property
     def timestamp(self) -> datetime:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.client.fetching import Cursor, Fetching
+from goqueue.core.client.fetching import Cursor, Fetching, Origin
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import encode
@@ -17,7 +17,7 @@ from goqueue.core.records.headers import Headers
 class Taken(NamedTuple):
     """What is made of a record."""
 
-    cursor: Cursor
+    origin: Origin
     offset: int
     timestamp: int
     key: bytes | None
