@@ -1,0 +1,474 @@
+"""The coordinator of some groups: requests of members in; entries for the journal and held replies out.
+
+A request is planned against the state as it stands in memory, its changes are applied at once, and its reply waits
+until all that was appended so far is durable. So nobody is told of a partition before the journal knows to whom it
+belongs, and requests do not wait for each other's disk writes. When the disk fails, memory is ahead of it: `restore`
+goes back to what the journal holds, and what was not durable was told to nobody.
+
+It serves two kinds of members by one protocol (see `rebalance`). A cooperative one is told what to let go of by beats,
+and confirms it with `RevokePartitions`. An eager one is told to join again; its join, or a heartbeat in the present
+generation, says that it holds what it was answered and nothing besides.
+
+Invariants: of `Groups`; every member has a session; while no rebalance is due, every partition of every topic that
+somebody reads is the target of exactly one member; every request is answered once, or forgotten.
+"""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+from attrs import define, field
+
+from goqueue.core.alarms import Alarms
+from goqueue.core.clock import Clock
+from goqueue.core.groups import describe, plan, rebalance
+from goqueue.core.groups.metrics import Rebalances
+from goqueue.core.groups.pacing import Pacing
+from goqueue.core.groups.plan import Ends
+from goqueue.core.groups.sessions import Sessions
+from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, change_of, entry_of
+from goqueue.core.groups.verbs import (
+    AlterGroup,
+    CommitOffsets,
+    DeleteGroup,
+    DescribeGroup,
+    DescribeRebalances,
+    FetchOffsets,
+    GroupAnswer,
+    GroupBeat,
+    GroupHeartbeat,
+    GroupMode,
+    GroupReply,
+    GroupRequest,
+    GroupState,
+    Joined,
+    JoinGroup,
+    LeaveGroup,
+    ListGroups,
+    Partitions,
+    ResetOffsets,
+    RevokedPartitions,
+    RevokePartitions,
+    WatchGroup,
+)
+from goqueue.core.groups.watches import Watch, Watches
+from goqueue.core.verbs import Caller, Code, Refusal
+
+OFFSETS_KEPT_MS = 7 * 24 * 3_600_000
+
+
+@define
+class Coordinator:
+    """All groups that this node coordinates; `topics` are those that exist, with their numbers of partitions."""
+
+    _clock: Clock
+    _random: Random
+    _ends: Ends
+    _topics: dict[str, int]
+    # What is to be appended to the journal, and what to say once everything appended so far is durable.
+    entries: list[Entry] = field(factory=list)
+    replies: list[tuple[int, GroupAnswer]] = field(factory=list)
+    groups: Groups = field(factory=Groups)
+    _sessions: Sessions = field(factory=Sessions)
+    _pacing: Pacing = field(factory=Pacing)
+    _watches: Watches = field(factory=Watches)
+    _rebalances: Rebalances = field(factory=Rebalances)
+    # Groups in which something is to be let go of, so that a heartbeat need not look at every member.
+    _moving: dict[str, None] = field(factory=dict)
+    # Groups without members, by when they are to be looked at for being forgotten.
+    _expiries: Alarms[str] = field(factory=Alarms)
+
+    # --- what is asked
+
+    def ask(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+        """Take a request; its reply comes under `to`."""
+        if isinstance(request, WatchGroup):
+            self._watch(now, to, request)
+        else:
+            self.replies.append((to, _ASK[type(request)](self, now, request)))
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more."""
+        self._watches.forget(to)
+
+    def alive(self, now: int, group: str, member_id: str) -> Refusal | None:
+        """A member was heard of otherwise, as by a poll."""
+        found = self._member(now, group, member_id)
+        return found if isinstance(found, Refusal) else None
+
+    def assignment(self, group: str, member_id: str) -> Partitions | Refusal:
+        """What a member may read."""
+        found = plan.group_of(self.groups, group)
+        member = found if isinstance(found, Refusal) else plan.member_of(found, member_id)
+        return member if isinstance(member, Refusal) else rebalance.assigned(member)
+
+    def topics_changed(self, now: int, topics: dict[str, int]) -> None:
+        """These are all topics there are, with their numbers of partitions."""
+        before, self._topics = self._topics, dict(topics)
+        self._apply(plan.pruned(self.groups, self._topics))
+        for group in [*self.groups.groups.values()]:
+            read = dict.fromkeys(topic for member in group.members.values() for topic in member.topics)
+            if any(before.get(topic) != topics.get(topic) for topic in read):
+                self._unsettle(now, group.name, "topics_changed")
+
+    def restore(self, now: int, entries: Iterable[Entry]) -> None:
+        """Make the state what the journal holds; sessions begin anew, and whoever waits is told to ask again."""
+        refusal = Refusal(Code.UNAVAILABLE, "the group's coordinator begins anew", retry_after_ms=100)
+        waiting = [to for to, _ in self.replies] + [watch.to for watch in self._watches.all()]
+        self.replies = [(to, refusal) for to in waiting]
+        self.entries = []
+        self.groups = Groups()
+        self._sessions, self._pacing, self._watches = Sessions(), Pacing(), Watches()
+        self._rebalances, self._expiries, self._moving = Rebalances(), Alarms(), {}
+        # Only the last value of a key is read: a journal that is yet to be compacted holds a group at every step.
+        for key, value in dict(entries).items():
+            self.groups.apply(change_of(key, value))
+        self.groups.check()
+        self._apply(plan.pruned(self.groups, self._topics))
+        for group in self.groups.groups.values():
+            for member in group.members.values():
+                self._sessions.begin(now, group.name, member)
+            self._sessions.follow(now, group)
+            self._note_moves(group)
+            if group.members:
+                self._unsettle(now, group.name, "coordinator_started")
+            else:
+                self._expire_later(now, group)
+
+    # --- time
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        times = (
+            self._sessions.deadline(),
+            self._pacing.deadline(),
+            self._watches.deadline(),
+            self._expiries.deadline(),
+        )
+        return min((due for due in times if due is not None), default=None)
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+        for name, member_id in self._sessions.expired(now):
+            self._remove(now, self.groups.groups[name], member_id, "session_expired")
+        for (name, member_id), partitions in self._sessions.overdue(now):
+            self._release(now, self.groups.groups[name], member_id, partitions, cut_off=True)
+        for name in self._pacing.due(now):
+            self._rebalance(now, name)
+        for watch in self._watches.due(now):
+            group = self.groups.groups[watch.group]
+            self.replies.append((watch.to, self._beat(group, group.members[watch.member_id])))
+        for name in self._expiries.due(now):
+            self._expire(now, name)
+
+    def _expire_later(self, now: int, group: Group) -> None:
+        span_ms = max(describe.idle_since_ms(self.groups, group) + OFFSETS_KEPT_MS - self._clock.wall_ms(now), 1)
+        self._expiries.set(group.name, now + span_ms * 1_000_000)
+
+    def _expire(self, now: int, name: str) -> None:
+        group = self.groups.groups[name]
+        if describe.idle_since_ms(self.groups, group) + OFFSETS_KEPT_MS > self._clock.wall_ms(now):
+            self._expire_later(now, group)
+        else:
+            self._end(name)
+
+    # --- changes
+
+    def _apply(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self.groups.apply(change)
+            self.entries.append(entry_of(change))
+
+    def _stand(self, now: int, group: Group) -> None:
+        """A group is this from here on."""
+        self._apply([GroupStands(group.name, group)])
+        self._sessions.follow(now, group)
+        if group.members:
+            self._expiries.drop(group.name)
+        else:
+            self._pacing.drop(group.name)
+            self._expire_later(now, group)
+        self._tell(now, group)
+
+    def _tell(self, now: int, group: Group) -> None:
+        """Answer those who wait for news, and note when there is none to come."""
+        self._note_moves(group)
+        if group.name not in self._pacing and group.name not in self._moving:
+            self._rebalances.settled(now, group.name)
+        for watch in self._watches.of(group.name):
+            member = plan.member_of(group, watch.member_id)
+            if isinstance(member, Refusal):
+                self._watches.forget(watch.to)
+                self.replies.append((watch.to, member))
+            elif describe.fingerprint(group, member) != watch.seen:
+                self._watches.forget(watch.to)
+                self.replies.append((watch.to, self._beat(group, member)))
+
+    def _note_moves(self, group: Group) -> None:
+        if rebalance.is_settled(group):
+            self._moving.pop(group.name, None)
+        else:
+            self._moving[group.name] = None
+
+    def _unsettle(self, now: int, name: str, reason: str) -> None:
+        self._rebalances.triggered(now, name, reason)
+        self._pacing.trigger(now, name)
+
+    def _rebalance(self, now: int, name: str) -> None:
+        before = self.groups.groups[name]
+        group = rebalance.rebalanced(before, self._topics)
+        if group is None:
+            self._tell(now, before)
+            return
+        self._rebalances.assigned(name, self._clock.wall_ms(now), describe.gained(before, group))
+        self._stand(now, group)
+
+    def _release(
+        self, now: int, group: Group, member_id: str, partitions: Partitions, *, cut_off: bool = False
+    ) -> Group:
+        after = rebalance.released(group, member_id, partitions)
+        if after is None:
+            return group
+        count = describe.count_owned(group.members[member_id]) - describe.count_owned(after.members[member_id])
+        self._rebalances.revoked(group.name, count, cut_off=cut_off)
+        self._stand(now, after)
+        return after
+
+    def _remove(self, now: int, group: Group, member_id: str, reason: str) -> None:
+        self._sessions.end(group.name, member_id)
+        after = rebalance.without(group, member_id, self._clock.wall_ms(now))
+        if after.members:
+            self._unsettle(now, group.name, reason)
+        self._stand(now, after)
+
+    def _end(self, name: str) -> None:
+        self._apply(plan.ending(self.groups, name))
+        self._expiries.drop(name)
+        self._pacing.drop(name)
+        self._rebalances.forget(name)
+
+    # --- members
+
+    def _member(self, now: int, group: str, member_id: str) -> tuple[Group, Member] | Refusal:
+        """A member that was heard of."""
+        found = self.groups.groups.get(group)
+        if found is None:
+            return Refusal(Code.UNKNOWN_MEMBER, f"there is no group {group!r}", "member_id")
+        member = plan.member_of(found, member_id)
+        if isinstance(member, Refusal):
+            return member
+        self._sessions.get(group, member_id).last = now
+        return found, member
+
+    def _join(self, now: int, request: JoinGroup) -> GroupAnswer:
+        planned = plan.plan_join(self.groups, request, self._new_id(request))
+        if isinstance(planned, Refusal):
+            return planned
+        name, member_id = planned.group.name, planned.member_id
+        before = self.groups.groups.get(name)
+        is_first = before is None or not before.members
+        if planned.fenced_id:
+            self._sessions.end(name, planned.fenced_id)
+        self._sessions.begin(now, name, planned.group.members[member_id])
+        if planned.reason:
+            self._unsettle(now, name, planned.reason)
+        if planned.group is not before:
+            self._stand(now, planned.group)
+        if is_first:
+            # There is nobody to take anything from, and no reason to believe that others come.
+            self._pacing.drop(name)
+            self._rebalance(now, name)
+        group = self.groups.groups[name]
+        member = group.members[member_id]
+        if planned.fenced_id or member.eager:
+            group = self._release(now, group, member_id, rebalance.to_revoke(member))
+        return self._joined(group, group.members[member_id])
+
+    def _new_id(self, request: JoinGroup) -> str:
+        group = self.groups.groups.get(request.group)
+        new_id = plan.fresh_id(request, self._random.getrandbits(64))
+        # A generator that was seeded like the one before a restart gives out the same numbers.
+        while group is not None and new_id in group.members:
+            new_id = plan.fresh_id(request, self._random.getrandbits(64))
+        return new_id
+
+    def _joined(self, group: Group, member: Member) -> Joined:
+        session = self._sessions.get(group.name, member.member_id)
+        session.told = describe.fingerprint(group, member)
+        assigned = rebalance.assigned(member)
+        return Joined(
+            member.member_id,
+            group.generation,
+            group.mode,
+            assigned,
+            rebalance.to_revoke(member),
+            member.session_timeout_ms // 3,
+            group.name in self._pacing or assigned != member.target,
+            [*group.members],
+            session.told,
+        )
+
+    def _heartbeat(self, now: int, request: GroupHeartbeat) -> GroupAnswer:
+        found = self._member(now, request.group, request.member_id)
+        if isinstance(found, Refusal):
+            return found
+        group, member = found
+        refusal = plan.generation_refusal(group, request.generation)
+        if refusal is not None:
+            return refusal
+        if member.eager and request.generation == group.generation:
+            group = self._release(now, group, member.member_id, rebalance.to_revoke(member))
+        return self._beat(group, group.members[member.member_id])
+
+    def _beat(self, group: Group, member: Member) -> GroupBeat:
+        session = self._sessions.get(group.name, member.member_id)
+        going = rebalance.to_revoke(member)
+        seen = describe.fingerprint(group, member)
+        deadline = session.deadline()
+        deadline_ms = 0 if deadline is None else self._clock.wall_ms(deadline)
+        required = session.told != seen if member.eager else bool(going)
+        return GroupBeat(
+            group.generation, self._state(group), rebalance.assigned(member), going, deadline_ms, required, seen
+        )
+
+    def _watch(self, now: int, to: int, request: WatchGroup) -> None:
+        found = self._member(now, request.group, request.member_id)
+        if isinstance(found, Refusal):
+            self.replies.append((to, found))
+            return
+        group, member = found
+        wait_ns = min(request.wait_ns, member.session_timeout_ms * 1_000_000 // 3)
+        if wait_ns <= 0 or describe.fingerprint(group, member) != request.seen:
+            self.replies.append((to, self._beat(group, member)))
+        else:
+            self._watches.add(Watch(to, group.name, member.member_id, request.seen, now + wait_ns))
+
+    def _leave(self, now: int, request: LeaveGroup) -> GroupAnswer:
+        found = self._member(now, request.group, request.member_id)
+        if isinstance(found, Refusal):
+            return found
+        self._remove(now, found[0], request.member_id, "member_left")
+        return None
+
+    def _revoke(self, now: int, request: RevokePartitions) -> GroupAnswer:
+        found = self._member(now, request.group, request.member_id)
+        if isinstance(found, Refusal):
+            return found
+        refusal = plan.generation_refusal(found[0], request.generation)
+        if refusal is not None:
+            return refusal
+        told = self._sessions.get(request.group, request.member_id).asked(request.revoked, request.generation)
+        group = self._release(now, found[0], request.member_id, told)
+        pending = rebalance.to_revoke(group.members[request.member_id])
+        return RevokedPartitions(sum(len(partitions) for partitions in pending.values()), self._state(group))
+
+    # --- offsets
+
+    def _commit(self, now: int, request: CommitOffsets) -> GroupAnswer:
+        if request.member_id:
+            found = self._member(now, request.group, request.member_id)
+            if isinstance(found, Refusal):
+                return found
+        planned = plan.plan_commit(self.groups, request, self._topics, self._ends, self._clock.wall_ms(now))
+        if isinstance(planned, Refusal):
+            return planned
+        self._apply(planned[0])
+        group = self.groups.groups[request.group]
+        if not group.members:
+            self._expire_later(now, group)
+        return planned[1]
+
+    def _fetch(self, now: int, request: FetchOffsets) -> GroupAnswer:
+        group = plan.group_of(self.groups, request.group)
+        if isinstance(group, Refusal):
+            return group
+        return plan.fetched(self.groups, group, request, self._topics, self._ends)
+
+    def _reset(self, now: int, request: ResetOffsets) -> GroupAnswer:
+        partitions = self._topics.get(request.topic, 0)
+        planned = plan.plan_reset(self.groups, request, partitions, self._ends, self._clock.wall_ms(now))
+        if isinstance(planned, Refusal):
+            return planned
+        self._apply(planned[0])
+        group = self.groups.groups[request.group]
+        if not group.members:
+            self._expire_later(now, group)
+        return planned[1]
+
+    # --- groups
+
+    def _state(self, group: Group) -> GroupState:
+        if not group.members:
+            return GroupState.EMPTY
+        if group.name in self._pacing:
+            return GroupState.ASSIGNING
+        return GroupState.RECONCILING if group.name in self._moving else GroupState.STABLE
+
+    def _alter(self, now: int, request: AlterGroup) -> GroupAnswer:
+        group = plan.group_of(self.groups, request.group)
+        if isinstance(group, Refusal):
+            return group
+        altered = plan.plan_alter(group, request)
+        if isinstance(altered, Refusal):
+            return altered
+        if altered.members and rebalance.chosen_assignor(altered) != rebalance.chosen_assignor(group):
+            self._unsettle(now, group.name, "assignor_changed")
+        self._stand(now, altered)
+        return self._described(altered)
+
+    def _list(self, now: int, request: ListGroups) -> GroupAnswer:
+        return [self._described(self.groups.groups[name]) for name in sorted(self.groups.groups)]
+
+    def _describe(self, now: int, request: DescribeGroup) -> GroupAnswer:
+        group = plan.group_of(self.groups, request.group)
+        return group if isinstance(group, Refusal) else self._described(group)
+
+    def _described(self, group: Group) -> GroupReply:
+        heard_ms = [self._clock.wall_ms(self._sessions.get(group.name, member_id).last) for member_id in group.members]
+        return describe.group_reply(group, self._state(group), heard_ms)
+
+    def _describe_rebalances(self, now: int, request: DescribeRebalances) -> GroupAnswer:
+        found = plan.group_of(self.groups, request.group) if request.group else None
+        return found if isinstance(found, Refusal) else self._rebalances.describe(request.group)
+
+    def _delete(self, now: int, request: DeleteGroup) -> GroupAnswer:
+        planned = plan.plan_delete(self.groups, request.group)
+        if isinstance(planned, Refusal):
+            return planned
+        self._end(request.group)
+        return None
+
+    # --- what must hold
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self.groups.check()
+        self._sessions.check(self.groups.groups)
+        self._pacing.check()
+        self._watches.check()
+        self._expiries.check()
+        self._rebalances.check(self.groups.groups)
+        for name, group in self.groups.groups.items():
+            assert (name in self._expiries) == (not group.members)
+            assert (name in self._moving) == (not rebalance.is_settled(group))
+            if group.members and name not in self._pacing and group.mode is GroupMode.EXCLUSIVE:
+                describe.check_complete(group, self._topics)
+        assert self._moving.keys() <= self.groups.groups.keys()
+        for watch in self._watches.all():
+            assert watch.member_id in self.groups.groups[watch.group].members
+
+
+_ASK: dict[type, Callable[[Coordinator, int, Any], GroupAnswer]] = {
+    JoinGroup: Coordinator._join,
+    GroupHeartbeat: Coordinator._heartbeat,
+    LeaveGroup: Coordinator._leave,
+    RevokePartitions: Coordinator._revoke,
+    CommitOffsets: Coordinator._commit,
+    FetchOffsets: Coordinator._fetch,
+    ResetOffsets: Coordinator._reset,
+    AlterGroup: Coordinator._alter,
+    ListGroups: Coordinator._list,
+    DescribeGroup: Coordinator._describe,
+    DescribeRebalances: Coordinator._describe_rebalances,
+    DeleteGroup: Coordinator._delete,
+}

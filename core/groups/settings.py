@@ -1,0 +1,65 @@
+"""What may be set on a group: the known keys and what each accepts. They are stored as they were given."""
+
+from goqueue.core.cluster.durations import parse_duration_ms
+from goqueue.core.groups.assignment import Assignor
+
+Value = int | str | bool
+
+DEFAULTS: dict[str, Value] = {
+    "assignor": Assignor.STICKY.value,
+    "start": "earliest",
+    "key_ordered": False,
+    "visibility_timeout": "30s",
+    "max_attempts": 4,
+    "retry_backoff": "1s",
+    "max_in_flight": 1000,
+}
+_WORDS = {"assignor": tuple(Assignor), "start": ("earliest", "latest")}
+_NUMBERS = {"max_attempts": 1_000, "max_in_flight": 1_000_000}
+
+
+def setting_problem(config: dict[str, object]) -> tuple[str, str] | None:
+    """The first setting that cannot be used, and why; None takes a setting back and is always right."""
+    for key, value in config.items():
+        problem = _problem(key, value)
+        if problem:
+            return key, problem
+    return None
+
+
+def _problem(key: str, value: object) -> str:
+    if key not in DEFAULTS:
+        return f"no such setting; the known ones are {', '.join(DEFAULTS)}"
+    if value is None:
+        return ""
+    if key in _WORDS:
+        return "" if value in _WORDS[key] else f"expected one of {', '.join(_WORDS[key])}, found {value!r}"
+    if key == "key_ordered":
+        return "" if isinstance(value, bool) else f"expected true or false, found {value!r}"
+    if key in _NUMBERS:
+        within = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _NUMBERS[key]
+        return "" if within else f"expected a whole number from 1 to {_NUMBERS[key]}, found {value!r}"
+    return _span_problem(value)
+
+
+def _span_problem(value: object) -> str:
+    if not isinstance(value, str):
+        return f"expected a span of time such as '30s', found {value!r}"
+    try:
+        parse_duration_ms(value)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def changed(config: dict[str, Value], given: dict[str, object]) -> dict[str, Value]:
+    """Settings after a change that has no problem."""
+    assert setting_problem(given) is None
+    kept: dict[str, Value] = {key: value for key, value in config.items() if key not in given}
+    kept.update((key, value) for key, value in given.items() if isinstance(value, int | str))
+    return kept
+
+
+def full(config: dict[str, Value]) -> dict[str, object]:
+    """Every setting, defaults included."""
+    return {key: config.get(key, default) for key, default in DEFAULTS.items()}

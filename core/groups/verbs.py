@@ -1,0 +1,330 @@
+"""What members and operators ask of a group, and what they are answered.
+
+Partitions travel as `{topic: [partition, ...]}`, sorted. `seen` in an answer is a fingerprint of the assignment that it
+tells: a member that sends it back with a watch is answered as soon as its assignment is another one.
+"""
+
+from enum import StrEnum
+
+from attrs import define, field
+
+from goqueue.core.verbs import Refusal
+
+Partitions = dict[str, list[int]]
+
+
+class GroupMode(StrEnum):
+    """Whether a partition belongs to one member, or a message does; fixed when the group is made."""
+
+    EXCLUSIVE = "exclusive"
+    SHARED = "shared"
+
+
+class GroupState(StrEnum):
+    """How a group is: without members, about to divide partitions anew, handing them over, or at rest."""
+
+    EMPTY = "empty"
+    ASSIGNING = "assigning"
+    RECONCILING = "reconciling"
+    STABLE = "stable"
+
+
+class ResetTo(StrEnum):
+    """Where a reset puts a group's offsets."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    OFFSET = "offset"
+    TIME = "time"
+
+
+# --- membership
+
+
+@define
+class JoinGroup:
+    """Become a member, or come back as one; an `eager` member learns its partitions from the answer to a join alone.
+
+    Without a `member_id` the answer brings one. `instance_id` is a name that outlives the process: who joins with it
+    takes the place of the member that had it. A mode of None is the group's, or exclusive for a new group. `config` is
+    for a group that is made by this; one that is there keeps its own.
+    """
+
+    group: str
+    topics: list[str]
+    member_id: str = ""
+    instance_id: str = ""
+    client_id: str = ""
+    session_timeout_ms: int = 0
+    mode: GroupMode | None = None
+    assignor: str = ""
+    eager: bool = False
+    config: dict[str, object] = field(factory=dict)
+
+
+@define
+class GroupHeartbeat:
+    """The member lives; of an eager one it also says that it follows the assignment of `generation`."""
+
+    group: str
+    member_id: str
+    generation: int
+
+
+@define
+class WatchGroup:
+    """A heartbeat that is answered when the member's assignment is not the one `seen`, or after `wait_ns`."""
+
+    group: str
+    member_id: str
+    seen: int = 0
+    wait_ns: int = 0
+
+
+@define
+class LeaveGroup:
+    """The member is gone, and its partitions are free at once."""
+
+    group: str
+    member_id: str
+
+
+@define
+class RevokePartitions:
+    """The member has let go of these partitions and will commit nothing more for them."""
+
+    group: str
+    member_id: str
+    generation: int
+    revoked: Partitions
+
+
+@define
+class Joined:
+    """A membership; `members` are all ids by seniority, and `assigned` is what the member may read from here on."""
+
+    member_id: str
+    generation: int
+    mode: GroupMode
+    assigned: Partitions
+    to_revoke: Partitions
+    heartbeat_interval_ms: int
+    rebalance_required: bool
+    members: list[str]
+    seen: int
+
+
+@define
+class GroupBeat:
+    """What a member may read, and what it is to let go of until when; an eager one joins again where required."""
+
+    generation: int
+    state: GroupState
+    assigned: Partitions
+    to_revoke: Partitions
+    # In milliseconds since 1970; 0 when nothing is to be revoked.
+    revocation_deadline_ms: int
+    rebalance_required: bool
+    seen: int
+
+
+@define
+class RevokedPartitions:
+    """How many partitions the member has yet to let go of, and how the group is."""
+
+    pending: int
+    state: GroupState
+
+
+# --- offsets
+
+
+@define
+class PartitionOffset:
+    """The next offset to be read of a partition."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@define
+class CommitOffsets:
+    """The group has come this far; without a member only for a group that has none."""
+
+    group: str
+    member_id: str
+    generation: int
+    offsets: list[PartitionOffset]
+
+
+@define
+class CommitRefusal:
+    """Why one partition's offset was not taken."""
+
+    topic: str
+    partition: int
+    refusal: Refusal
+
+
+@define
+class CommittedOffsets:
+    """All were taken except these."""
+
+    refusals: list[CommitRefusal]
+
+
+@define
+class FetchOffsets:
+    """How far the group has come in some topics; in all that it has committed to or reads when there are none."""
+
+    group: str
+    topics: list[str] = field(factory=list)
+
+
+@define
+class GroupOffset:
+    """A committed offset, -1 for none, and how many messages are left to read, -1 where that is unknown."""
+
+    topic: str
+    partition: int
+    offset: int
+    lag: int
+
+
+@define
+class ResetOffsets:
+    """Go on from somewhere else, in partitions that nobody reads; all of the topic's when none are named.
+
+    For a time, `found` holds the offset of the first message at or after it by partition: whoever leads the
+    partitions looks them up beforehand.
+    """
+
+    group: str
+    topic: str
+    to: ResetTo
+    partitions: list[int] = field(factory=list)
+    offset: int = 0
+    found: dict[int, int] = field(factory=dict)
+    dry_run: bool = False
+
+
+@define
+class OffsetChange:
+    """Where a partition's offset was and is, -1 for none."""
+
+    partition: int
+    before: int
+    after: int
+
+
+# --- the group
+
+
+@define
+class AlterGroup:
+    """Change settings of a group; None takes one back to its default."""
+
+    group: str
+    config: dict[str, object]
+
+
+@define
+class ListGroups:
+    """All groups."""
+
+
+@define
+class DescribeGroup:
+    """One group."""
+
+    group: str
+
+
+@define
+class DescribeRebalances:
+    """What rebalances there were: of a group, or of all when none is named."""
+
+    group: str = ""
+
+
+@define
+class DeleteGroup:
+    """Remove a group without members, and its offsets."""
+
+    group: str
+
+
+@define
+class GroupMemberReply:
+    """One member as it is known."""
+
+    member_id: str
+    instance_id: str
+    client_id: str
+    topics: list[str]
+    assigned: Partitions
+    to_revoke: Partitions
+    session_timeout_ms: int
+    eager: bool
+    last_heartbeat_ms: int
+
+
+@define
+class GroupReply:
+    """A group as it is known, members by seniority."""
+
+    group: str
+    state: GroupState
+    generation: int
+    assignor: str
+    mode: GroupMode
+    config: dict[str, object]
+    members: list[GroupMemberReply]
+
+
+@define
+class RebalancesReply:
+    """Rebalances counted since this coordinator began; one fails when a member had to be cut off."""
+
+    total: int = 0
+    successful: int = 0
+    failed: int = 0
+    partitions_revoked: int = 0
+    partitions_assigned: int = 0
+    revocation_timeouts: int = 0
+    last_duration_ms: int = 0
+    average_duration_ms: int = 0
+    # In milliseconds since 1970; 0 when there was none.
+    last_at_ms: int = 0
+    by_reason: dict[str, int] = field(factory=dict)
+
+
+GroupRequest = (
+    JoinGroup
+    | GroupHeartbeat
+    | WatchGroup
+    | LeaveGroup
+    | RevokePartitions
+    | CommitOffsets
+    | FetchOffsets
+    | ResetOffsets
+    | AlterGroup
+    | ListGroups
+    | DescribeGroup
+    | DescribeRebalances
+    | DeleteGroup
+)
+GroupAnswer = (
+    Joined
+    | GroupBeat
+    | RevokedPartitions
+    | CommittedOffsets
+    | list[GroupOffset]
+    | list[OffsetChange]
+    | list[GroupReply]
+    | GroupReply
+    | RebalancesReply
+    | Refusal
+    | None
+)

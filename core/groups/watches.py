@@ -1,0 +1,74 @@
+"""Members that wait for news of their assignment, so that a rebalance takes round trips rather than heartbeats.
+
+Invariant: every watch is answered once, or forgotten when nobody waits for it any more, and has its deadline set.
+"""
+
+from attrs import define, field
+
+from goqueue.core.alarms import Alarms
+
+
+@define
+class Watch:
+    """Whoever asked as `to` waits until the member's assignment is not the one `seen`, or until `deadline`."""
+
+    to: int
+    group: str
+    member_id: str
+    seen: int
+    deadline: int
+
+
+@define
+class Watches:
+    """All watches of a coordinator."""
+
+    _watches: dict[int, Watch] = field(factory=dict)
+    _by_group: dict[str, dict[int, Watch]] = field(factory=dict)
+    _alarms: Alarms[int] = field(factory=Alarms)
+
+    def add(self, watch: Watch) -> None:
+        """Somebody waits."""
+        assert watch.to not in self._watches
+        self._watches[watch.to] = watch
+        self._by_group.setdefault(watch.group, {})[watch.to] = watch
+        self._alarms.set(watch.to, watch.deadline)
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to`, or it was given."""
+        watch = self._watches.pop(to, None)
+        if watch is None:
+            return
+        others = self._by_group[watch.group]
+        del others[to]
+        if not others:
+            del self._by_group[watch.group]
+        self._alarms.drop(to)
+
+    def of(self, group: str) -> list[Watch]:
+        """Those who wait for news of a group."""
+        return [*self._by_group.get(group, {}).values()]
+
+    def all(self) -> list[Watch]:
+        """Everybody who waits."""
+        return [*self._watches.values()]
+
+    def deadline(self) -> int | None:
+        """When `due` has something."""
+        return self._alarms.deadline()
+
+    def due(self, now: int) -> list[Watch]:
+        """Those whose wait is over; they wait no more."""
+        watches = [self._watches[to] for to in self._alarms.due(now)]
+        for watch in watches:
+            self.forget(watch.to)
+        return watches
+
+    def check(self) -> None:
+        """Assert the invariant."""
+        self._alarms.check()
+        assert len(self._alarms) == len(self._watches)
+        assert sum(len(others) for others in self._by_group.values()) == len(self._watches)
+        for to, watch in self._watches.items():
+            assert to in self._alarms
+            assert self._by_group[watch.group][to] is watch
