@@ -1,4 +1,4 @@
-"""One partition: its log, the publishes that wait to be durable, and the fetches that wait for news.
+"""One partition: its log, the publishes that wait to be durable, and how far readers may see.
 
 Single messages that come within a turn become one batch, so that a thousand small publishes cost one write and one
 sync. Readers see only what is acknowledged: the high watermark follows what the disk has confirmed, as the topic's
@@ -8,9 +8,10 @@ A batch that an idempotent producer sends again is answered as the first one was
 that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset: one that
 is told and then lost in a crash would be given to another message.
 
+Fetches that wait for news are not here but in `core/reads.py`.
+
 Invariants: every publish is answered once, and those that wait in the order of their offsets; the high watermark never
-goes back while the partition is sound; a fetch that waits is answered when there is something below the high watermark,
-or when its time is up.
+goes back while the partition is sound.
 """
 
 from bisect import bisect_left
