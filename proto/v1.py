@@ -373,7 +373,17 @@ class JoinRequest(betterproto.Message):
     assignor: str = betterproto.string_field(8)
     """range, roundrobin, sticky; empty for the group's."""
 
-    key_ordered: bool = betterproto.bool_field(9)
+    config: "dict[str, Setting]" = betterproto.map_field(
+        9, betterproto.TYPE_STRING, betterproto.TYPE_MESSAGE
+    )
+    """
+    Settings for a group that is made by this; one that is there keeps its own.
+    """
+
+    eager: bool = betterproto.bool_field(10)
+    """
+    A member that learns its partitions from the answer to a join alone, and joins again when it is told to.
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -384,6 +394,12 @@ class JoinReply(betterproto.Message):
     assigned: "list[TopicPartition]" = betterproto.message_field(4)
     to_revoke: "list[TopicPartition]" = betterproto.message_field(5)
     heartbeat_interval_ms: int = betterproto.uint32_field(6)
+    rebalance_required: bool = betterproto.bool_field(7)
+    members: "list[str]" = betterproto.string_field(8)
+    """The ids of all members, by seniority."""
+
+    seen: int = betterproto.uint64_field(9)
+    """Stands for the assignment that this tells; for a watch."""
 
 
 @dataclass(eq=False, repr=False)
@@ -394,12 +410,27 @@ class HeartbeatRequest(betterproto.Message):
 
 
 @dataclass(eq=False, repr=False)
+class WatchRequest(betterproto.Message):
+    group: str = betterproto.string_field(1)
+    member_id: str = betterproto.string_field(2)
+    seen: int = betterproto.uint64_field(3)
+    """From the last answer that told an assignment."""
+
+    wait_ms: int = betterproto.uint32_field(4)
+    """At most a third of the session timeout is waited."""
+
+
+@dataclass(eq=False, repr=False)
 class HeartbeatReply(betterproto.Message):
     generation: int = betterproto.uint32_field(1)
     state: str = betterproto.string_field(2)
     assigned: "list[TopicPartition]" = betterproto.message_field(3)
     to_revoke: "list[TopicPartition]" = betterproto.message_field(4)
     revocation_deadline_ms: int = betterproto.int64_field(5)
+    rebalance_required: bool = betterproto.bool_field(6)
+    """An eager member joins again."""
+
+    seen: int = betterproto.uint64_field(7)
 
 
 @dataclass(eq=False, repr=False)
@@ -474,6 +505,7 @@ class GroupOffset(betterproto.Message):
     """-1 where nothing was committed."""
 
     lag: int = betterproto.int64_field(4)
+    """How many messages are left to read; -1 where that is unknown."""
 
 
 @dataclass(eq=False, repr=False)
@@ -524,7 +556,9 @@ class Group(betterproto.Message):
     generation: int = betterproto.uint32_field(3)
     assignor: str = betterproto.string_field(4)
     mode: "GroupMode" = betterproto.enum_field(5)
-    key_ordered: bool = betterproto.bool_field(6)
+    config: "dict[str, Setting]" = betterproto.map_field(
+        6, betterproto.TYPE_STRING, betterproto.TYPE_MESSAGE
+    )
     members: "list[GroupMember]" = betterproto.message_field(7)
 
 
@@ -535,6 +569,46 @@ class GroupMember(betterproto.Message):
     client_id: str = betterproto.string_field(3)
     assigned: "list[TopicPartition]" = betterproto.message_field(4)
     last_heartbeat_ms: int = betterproto.int64_field(5)
+    topics: "list[str]" = betterproto.string_field(6)
+    to_revoke: "list[TopicPartition]" = betterproto.message_field(7)
+    session_timeout_ms: int = betterproto.uint32_field(8)
+    eager: bool = betterproto.bool_field(9)
+
+
+@dataclass(eq=False, repr=False)
+class AlterGroupRequest(betterproto.Message):
+    group: str = betterproto.string_field(1)
+    config: "dict[str, Setting]" = betterproto.map_field(
+        2, betterproto.TYPE_STRING, betterproto.TYPE_MESSAGE
+    )
+
+
+@dataclass(eq=False, repr=False)
+class DescribeRebalancesRequest(betterproto.Message):
+    group: str = betterproto.string_field(1)
+    """All groups together if empty."""
+
+
+@dataclass(eq=False, repr=False)
+class Rebalances(betterproto.Message):
+    """
+    Counted since the coordinator began; one fails when a member had to be cut off.
+    """
+
+    total: int = betterproto.uint64_field(1)
+    successful: int = betterproto.uint64_field(2)
+    failed: int = betterproto.uint64_field(3)
+    partitions_revoked: int = betterproto.uint64_field(4)
+    partitions_assigned: int = betterproto.uint64_field(5)
+    revocation_timeouts: int = betterproto.uint64_field(6)
+    last_duration_ms: int = betterproto.uint64_field(7)
+    average_duration_ms: int = betterproto.uint64_field(8)
+    last_at_ms: int = betterproto.int64_field(9)
+    """0 when there was none."""
+
+    by_reason: "dict[str, int]" = betterproto.map_field(
+        10, betterproto.TYPE_STRING, betterproto.TYPE_UINT64
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -647,6 +721,18 @@ class Credit(betterproto.Message):
 
 
 @dataclass(eq=False, repr=False)
+class SeekRequest(betterproto.Message):
+    """Go on from another offset in a partition that this stream reads."""
+
+    positions: "list[PartitionOffset]" = betterproto.message_field(1)
+
+
+@dataclass(eq=False, repr=False)
+class SeekReply(betterproto.Message):
+    pass
+
+
+@dataclass(eq=False, repr=False)
 class ConsumeRequest(betterproto.Message):
     request_id: int = betterproto.uint64_field(1)
     """The answer to this request names it."""
@@ -661,6 +747,7 @@ class ConsumeRequest(betterproto.Message):
     revoke: "RevokeRequest" = betterproto.message_field(9, group="request")
     heartbeat: "HeartbeatRequest" = betterproto.message_field(10, group="request")
     leave: "LeaveRequest" = betterproto.message_field(11, group="request")
+    seek: "SeekRequest" = betterproto.message_field(12, group="request")
 
 
 @dataclass(eq=False, repr=False)
@@ -678,6 +765,7 @@ class ConsumeReply(betterproto.Message):
     revoked: "RevokeReply" = betterproto.message_field(11, group="reply")
     left: "LeaveReply" = betterproto.message_field(12, group="reply")
     refusal: "Refusal" = betterproto.message_field(13, group="reply")
+    sought: "SeekReply" = betterproto.message_field(14, group="reply")
 
 
 class TopicsStub(betterproto.ServiceStub):
@@ -960,6 +1048,23 @@ class GroupsStub(betterproto.ServiceStub):
             metadata=metadata,
         )
 
+    async def watch(
+        self,
+        watch_request: "WatchRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "HeartbeatReply":
+        return await self._unary_unary(
+            "/goqueue.v1.Groups/Watch",
+            watch_request,
+            HeartbeatReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
     async def leave(
         self,
         leave_request: "LeaveRequest",
@@ -1079,6 +1184,23 @@ class GroupsStub(betterproto.ServiceStub):
             metadata=metadata,
         )
 
+    async def alter_group(
+        self,
+        alter_group_request: "AlterGroupRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "Group":
+        return await self._unary_unary(
+            "/goqueue.v1.Groups/AlterGroup",
+            alter_group_request,
+            Group,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
     async def delete_group(
         self,
         delete_group_request: "DeleteGroupRequest",
@@ -1091,6 +1213,23 @@ class GroupsStub(betterproto.ServiceStub):
             "/goqueue.v1.Groups/DeleteGroup",
             delete_group_request,
             DeleteGroupReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def describe_rebalances(
+        self,
+        describe_rebalances_request: "DescribeRebalancesRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "Rebalances":
+        return await self._unary_unary(
+            "/goqueue.v1.Groups/DescribeRebalances",
+            describe_rebalances_request,
+            Rebalances,
             timeout=timeout,
             deadline=deadline,
             metadata=metadata,
@@ -1478,6 +1617,9 @@ class GroupsBase(ServiceBase):
     ) -> "HeartbeatReply":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
+    async def watch(self, watch_request: "WatchRequest") -> "HeartbeatReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
     async def leave(self, leave_request: "LeaveRequest") -> "LeaveReply":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
@@ -1507,9 +1649,17 @@ class GroupsBase(ServiceBase):
     ) -> "Group":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
+    async def alter_group(self, alter_group_request: "AlterGroupRequest") -> "Group":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
     async def delete_group(
         self, delete_group_request: "DeleteGroupRequest"
     ) -> "DeleteGroupReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def describe_rebalances(
+        self, describe_rebalances_request: "DescribeRebalancesRequest"
+    ) -> "Rebalances":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
     async def poll(self, poll_request: "PollRequest") -> "PollReply":
@@ -1545,6 +1695,13 @@ class GroupsBase(ServiceBase):
     ) -> None:
         request = await stream.recv_message()
         response = await self.heartbeat(request)
+        await stream.send_message(response)
+
+    async def __rpc_watch(
+        self, stream: "grpclib.server.Stream[WatchRequest, HeartbeatReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.watch(request)
         await stream.send_message(response)
 
     async def __rpc_leave(
@@ -1596,11 +1753,25 @@ class GroupsBase(ServiceBase):
         response = await self.describe_group(request)
         await stream.send_message(response)
 
+    async def __rpc_alter_group(
+        self, stream: "grpclib.server.Stream[AlterGroupRequest, Group]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.alter_group(request)
+        await stream.send_message(response)
+
     async def __rpc_delete_group(
         self, stream: "grpclib.server.Stream[DeleteGroupRequest, DeleteGroupReply]"
     ) -> None:
         request = await stream.recv_message()
         response = await self.delete_group(request)
+        await stream.send_message(response)
+
+    async def __rpc_describe_rebalances(
+        self, stream: "grpclib.server.Stream[DescribeRebalancesRequest, Rebalances]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.describe_rebalances(request)
         await stream.send_message(response)
 
     async def __rpc_poll(
@@ -1662,6 +1833,12 @@ class GroupsBase(ServiceBase):
                 HeartbeatRequest,
                 HeartbeatReply,
             ),
+            "/goqueue.v1.Groups/Watch": grpclib.const.Handler(
+                self.__rpc_watch,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                WatchRequest,
+                HeartbeatReply,
+            ),
             "/goqueue.v1.Groups/Leave": grpclib.const.Handler(
                 self.__rpc_leave,
                 grpclib.const.Cardinality.UNARY_UNARY,
@@ -1704,11 +1881,23 @@ class GroupsBase(ServiceBase):
                 DescribeGroupRequest,
                 Group,
             ),
+            "/goqueue.v1.Groups/AlterGroup": grpclib.const.Handler(
+                self.__rpc_alter_group,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                AlterGroupRequest,
+                Group,
+            ),
             "/goqueue.v1.Groups/DeleteGroup": grpclib.const.Handler(
                 self.__rpc_delete_group,
                 grpclib.const.Cardinality.UNARY_UNARY,
                 DeleteGroupRequest,
                 DeleteGroupReply,
+            ),
+            "/goqueue.v1.Groups/DescribeRebalances": grpclib.const.Handler(
+                self.__rpc_describe_rebalances,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                DescribeRebalancesRequest,
+                Rebalances,
             ),
             "/goqueue.v1.Groups/Poll": grpclib.const.Handler(
                 self.__rpc_poll,

@@ -8,7 +8,7 @@ from betterproto import PLACEHOLDER as UNSET
 from betterproto import Message
 
 from goqueue.proto.v1 import (
-    AckReply, AckRequest, Acks, AlterTopicRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, Group, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatch, LeaveReply, LeaveRequest, ListGroupsReply, ListGroupsRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, ReceiptRefusal, Refusal, RejectReply, RejectRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition,
+    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, Group, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatch, LeaveReply, LeaveRequest, ListGroupsReply, ListGroupsRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, Rebalances, ReceiptRefusal, Refusal, RejectReply, RejectRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
 )
 from goqueue.proto.wire import (
     DOUBLE, FIXED32, FIXED64, ITEMS_MAX, SFIXED32, SFIXED64, SHORT, SHORT_MAX, Flaw, fixed, int32, int64, length,
@@ -3383,15 +3383,87 @@ def encode_join_request(message: JoinRequest) -> bytes:
         inner = value.encode()
         size = len(inner)
         parts += (b'B', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
-    value = fields["key_ordered"]
+    value = fields["config"]
     if value is not UNSET and value:
-        parts.append(b'H\x01' if value else b'H\x00')
+        for key in texts_in_order(value):
+            entry: list[bytes] = []
+            inner = key.encode()
+            size = len(inner)
+            entry += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            item = value[key]
+            inner = encode_setting(item)
+            size = len(inner)
+            entry += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'J', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["eager"]
+    if value is not UNSET and value:
+        parts.append(b'P\x01' if value else b'P\x00')
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_JoinRequest = {1: "group", 2: "member_id", 3: "instance_id", 4: "client_id", 5: "topics", 6: "session_timeout_ms", 7: "mode", 8: "assignor", 9: "key_ordered"}
+NAMES_JoinRequest_config = {1: "key", 2: "value"}
+
+
+def decode_join_request_config_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_2 = None
+    of_key = ""
+    of_value = UNSET
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_key = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_value = decode_setting(data, at, stop, room)
+                    places_2 = (places_2, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    raise Flaw(STRANGE)
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("JoinRequest.config", NAMES_JoinRequest_config, tag, error) from None
+    if of_value is UNSET:
+        of_value = decode_setting(b"", 0, 0, room)
+    if places_2 is not None and places_2[0] is not None:
+        of_value = merged(decode_setting, data, places_2, room)
+    return of_key, of_value
+
+
+NAMES_JoinRequest = {1: "group", 2: "member_id", 3: "instance_id", 4: "client_id", 5: "topics", 6: "session_timeout_ms", 7: "mode", 8: "assignor", 9: "config", 10: "eager"}
 
 
 def decode_join_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -3410,7 +3482,8 @@ def decode_join_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
     of_session_timeout_ms = 0
     of_mode = GroupMode_0
     of_assignor = ""
-    of_key_ordered = False
+    of_config = {}
+    of_eager = False
     try:
         while at < end:
             begin = at
@@ -3446,6 +3519,12 @@ def decode_join_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
                     of_topics.append(str(data[at:stop], "utf-8"))
                 elif tag == 66:
                     of_assignor = str(data[at:stop], "utf-8")
+                elif tag == 74:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_join_request_config_entry(data, at, stop, room)
+                    of_config[key] = value
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -3466,12 +3545,12 @@ def decode_join_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
                     of_mode, at = varint(data, at - 1)
                     of_mode = (of_mode & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
                 of_mode = GroupMode_known[of_mode] if of_mode in GroupMode_known else GroupMode.try_value(of_mode)
-            elif tag == 72:
-                of_key_ordered = data[at]
+            elif tag == 80:
+                of_eager = data[at]
                 at += 1
-                if of_key_ordered > 127:
-                    of_key_ordered, at = varint(data, at - 1)
-                of_key_ordered = of_key_ordered != 0
+                if of_eager > 127:
+                    of_eager, at = varint(data, at - 1)
+                of_eager = of_eager != 0
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -3491,7 +3570,8 @@ def decode_join_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
         "session_timeout_ms": of_session_timeout_ms,
         "mode": of_mode,
         "assignor": of_assignor,
-        "key_ordered": of_key_ordered,
+        "config": of_config,
+        "eager": of_eager,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -3529,12 +3609,24 @@ def encode_join_reply(message: JoinReply) -> bytes:
     value = fields["heartbeat_interval_ms"]
     if value is not UNSET and value:
         parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "JoinReply.heartbeat_interval_ms"))
+    value = fields["rebalance_required"]
+    if value is not UNSET and value:
+        parts.append(b'8\x01' if value else b'8\x00')
+    value = fields["members"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'B', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["seen"]
+    if value is not UNSET and value:
+        parts += (b'H', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "JoinReply.seen"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_JoinReply = {1: "member_id", 2: "generation", 3: "mode", 4: "assigned", 5: "to_revoke", 6: "heartbeat_interval_ms"}
+NAMES_JoinReply = {1: "member_id", 2: "generation", 3: "mode", 4: "assigned", 5: "to_revoke", 6: "heartbeat_interval_ms", 7: "rebalance_required", 8: "members", 9: "seen"}
 
 
 def decode_join_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -3551,6 +3643,9 @@ def decode_join_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
     of_assigned = []
     of_to_revoke = []
     of_heartbeat_interval_ms = 0
+    of_rebalance_required = False
+    of_members = []
+    of_seen = 0
     try:
         while at < end:
             begin = at
@@ -3583,6 +3678,11 @@ def decode_join_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
                     if room[0] < 0:
                         raise Flaw(CROWDED)
                     of_to_revoke.append(decode_topic_partition(data, at, stop, room))
+                elif tag == 66:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_members.append(str(data[at:stop], "utf-8"))
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -3609,6 +3709,17 @@ def decode_join_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
                 if of_heartbeat_interval_ms > 127:
                     of_heartbeat_interval_ms, at = varint(data, at - 1)
                     of_heartbeat_interval_ms &= 0xFFFFFFFF
+            elif tag == 56:
+                of_rebalance_required = data[at]
+                at += 1
+                if of_rebalance_required > 127:
+                    of_rebalance_required, at = varint(data, at - 1)
+                of_rebalance_required = of_rebalance_required != 0
+            elif tag == 72:
+                of_seen = data[at]
+                at += 1
+                if of_seen > 127:
+                    of_seen, at = varint(data, at - 1)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -3626,6 +3737,9 @@ def decode_join_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
         "assigned": of_assigned,
         "to_revoke": of_to_revoke,
         "heartbeat_interval_ms": of_heartbeat_interval_ms,
+        "rebalance_required": of_rebalance_required,
+        "members": of_members,
+        "seen": of_seen,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -3726,6 +3840,108 @@ def decode_heartbeat_request(data: bytes | bytearray | memoryview, at: int = 0, 
     return message
 
 
+def encode_watch_request(message: WatchRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["member_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["seen"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "WatchRequest.seen"))
+    value = fields["wait_ms"]
+    if value is not UNSET and value:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "WatchRequest.wait_ms"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_WatchRequest = {1: "group", 2: "member_id", 3: "seen", 4: "wait_ms"}
+
+
+def decode_watch_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> WatchRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_group = ""
+    of_member_id = ""
+    of_seen = 0
+    of_wait_ms = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_group = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_member_id = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 24:
+                of_seen = data[at]
+                at += 1
+                if of_seen > 127:
+                    of_seen, at = varint(data, at - 1)
+            elif tag == 32:
+                of_wait_ms = data[at]
+                at += 1
+                if of_wait_ms > 127:
+                    of_wait_ms, at = varint(data, at - 1)
+                    of_wait_ms &= 0xFFFFFFFF
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("WatchRequest", NAMES_WatchRequest, tag, error) from None
+    message = new(WatchRequest)
+    fields = {
+        "group": of_group,
+        "member_id": of_member_id,
+        "seen": of_seen,
+        "wait_ms": of_wait_ms,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
 def encode_heartbeat_reply(message: HeartbeatReply) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
@@ -3752,12 +3968,18 @@ def encode_heartbeat_reply(message: HeartbeatReply) -> bytes:
     value = fields["revocation_deadline_ms"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "HeartbeatReply.revocation_deadline_ms"))
+    value = fields["rebalance_required"]
+    if value is not UNSET and value:
+        parts.append(b'0\x01' if value else b'0\x00')
+    value = fields["seen"]
+    if value is not UNSET and value:
+        parts += (b'8', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "HeartbeatReply.seen"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_HeartbeatReply = {1: "generation", 2: "state", 3: "assigned", 4: "to_revoke", 5: "revocation_deadline_ms"}
+NAMES_HeartbeatReply = {1: "generation", 2: "state", 3: "assigned", 4: "to_revoke", 5: "revocation_deadline_ms", 6: "rebalance_required", 7: "seen"}
 
 
 def decode_heartbeat_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -3773,6 +3995,8 @@ def decode_heartbeat_reply(data: bytes | bytearray | memoryview, at: int = 0, en
     of_assigned = []
     of_to_revoke = []
     of_revocation_deadline_ms = 0
+    of_rebalance_required = False
+    of_seen = 0
     try:
         while at < end:
             begin = at
@@ -3824,6 +4048,17 @@ def decode_heartbeat_reply(data: bytes | bytearray | memoryview, at: int = 0, en
                 if of_revocation_deadline_ms > 127:
                     of_revocation_deadline_ms, at = varint(data, at - 1)
                     of_revocation_deadline_ms = (of_revocation_deadline_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 48:
+                of_rebalance_required = data[at]
+                at += 1
+                if of_rebalance_required > 127:
+                    of_rebalance_required, at = varint(data, at - 1)
+                of_rebalance_required = of_rebalance_required != 0
+            elif tag == 56:
+                of_seen = data[at]
+                at += 1
+                if of_seen > 127:
+                    of_seen, at = varint(data, at - 1)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -3840,6 +4075,8 @@ def decode_heartbeat_reply(data: bytes | bytearray | memoryview, at: int = 0, en
         "assigned": of_assigned,
         "to_revoke": of_to_revoke,
         "revocation_deadline_ms": of_revocation_deadline_ms,
+        "rebalance_required": of_rebalance_required,
+        "seen": of_seen,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -5360,9 +5597,20 @@ def encode_group(message: Group) -> bytes:
     value = fields["mode"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int32(value, "Group.mode"))
-    value = fields["key_ordered"]
+    value = fields["config"]
     if value is not UNSET and value:
-        parts.append(b'0\x01' if value else b'0\x00')
+        for key in texts_in_order(value):
+            entry: list[bytes] = []
+            inner = key.encode()
+            size = len(inner)
+            entry += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            item = value[key]
+            inner = encode_setting(item)
+            size = len(inner)
+            entry += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     value = fields["members"]
     if value is not UNSET and value:
         for item in value:
@@ -5374,7 +5622,65 @@ def encode_group(message: Group) -> bytes:
     return b"".join(parts)
 
 
-NAMES_Group = {1: "group", 2: "state", 3: "generation", 4: "assignor", 5: "mode", 6: "key_ordered", 7: "members"}
+NAMES_Group_config = {1: "key", 2: "value"}
+
+
+def decode_group_config_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_2 = None
+    of_key = ""
+    of_value = UNSET
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_key = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_value = decode_setting(data, at, stop, room)
+                    places_2 = (places_2, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    raise Flaw(STRANGE)
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("Group.config", NAMES_Group_config, tag, error) from None
+    if of_value is UNSET:
+        of_value = decode_setting(b"", 0, 0, room)
+    if places_2 is not None and places_2[0] is not None:
+        of_value = merged(decode_setting, data, places_2, room)
+    return of_key, of_value
+
+
+NAMES_Group = {1: "group", 2: "state", 3: "generation", 4: "assignor", 5: "mode", 6: "config", 7: "members"}
 
 
 def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -5390,7 +5696,7 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
     of_generation = 0
     of_assignor = ""
     of_mode = GroupMode_0
-    of_key_ordered = False
+    of_config = {}
     of_members = []
     try:
         while at < end:
@@ -5418,6 +5724,12 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
                     of_state = str(data[at:stop], "utf-8")
                 elif tag == 34:
                     of_assignor = str(data[at:stop], "utf-8")
+                elif tag == 50:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_group_config_entry(data, at, stop, room)
+                    of_config[key] = value
                 elif tag == 58:
                     room[0] -= 1
                     if room[0] < 0:
@@ -5443,12 +5755,6 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
                     of_mode, at = varint(data, at - 1)
                     of_mode = (of_mode & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
                 of_mode = GroupMode_known[of_mode] if of_mode in GroupMode_known else GroupMode.try_value(of_mode)
-            elif tag == 48:
-                of_key_ordered = data[at]
-                at += 1
-                if of_key_ordered > 127:
-                    of_key_ordered, at = varint(data, at - 1)
-                of_key_ordered = of_key_ordered != 0
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -5465,7 +5771,7 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
         "generation": of_generation,
         "assignor": of_assignor,
         "mode": of_mode,
-        "key_ordered": of_key_ordered,
+        "config": of_config,
         "members": of_members,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
@@ -5502,12 +5808,30 @@ def encode_group_member(message: GroupMember) -> bytes:
     value = fields["last_heartbeat_ms"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "GroupMember.last_heartbeat_ms"))
+    value = fields["topics"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["to_revoke"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_topic_partition(item)
+            size = len(inner)
+            parts += (b':', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["session_timeout_ms"]
+    if value is not UNSET and value:
+        parts += (b'@', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "GroupMember.session_timeout_ms"))
+    value = fields["eager"]
+    if value is not UNSET and value:
+        parts.append(b'H\x01' if value else b'H\x00')
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_GroupMember = {1: "member_id", 2: "instance_id", 3: "client_id", 4: "assigned", 5: "last_heartbeat_ms"}
+NAMES_GroupMember = {1: "member_id", 2: "instance_id", 3: "client_id", 4: "assigned", 5: "last_heartbeat_ms", 6: "topics", 7: "to_revoke", 8: "session_timeout_ms", 9: "eager"}
 
 
 def decode_group_member(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -5523,6 +5847,10 @@ def decode_group_member(data: bytes | bytearray | memoryview, at: int = 0, end: 
     of_client_id = ""
     of_assigned = []
     of_last_heartbeat_ms = 0
+    of_topics = []
+    of_to_revoke = []
+    of_session_timeout_ms = 0
+    of_eager = False
     try:
         while at < end:
             begin = at
@@ -5554,6 +5882,16 @@ def decode_group_member(data: bytes | bytearray | memoryview, at: int = 0, end: 
                     if room[0] < 0:
                         raise Flaw(CROWDED)
                     of_assigned.append(decode_topic_partition(data, at, stop, room))
+                elif tag == 50:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_topics.append(str(data[at:stop], "utf-8"))
+                elif tag == 58:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_to_revoke.append(decode_topic_partition(data, at, stop, room))
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -5567,6 +5905,18 @@ def decode_group_member(data: bytes | bytearray | memoryview, at: int = 0, end: 
                 if of_last_heartbeat_ms > 127:
                     of_last_heartbeat_ms, at = varint(data, at - 1)
                     of_last_heartbeat_ms = (of_last_heartbeat_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 64:
+                of_session_timeout_ms = data[at]
+                at += 1
+                if of_session_timeout_ms > 127:
+                    of_session_timeout_ms, at = varint(data, at - 1)
+                    of_session_timeout_ms &= 0xFFFFFFFF
+            elif tag == 72:
+                of_eager = data[at]
+                at += 1
+                if of_eager > 127:
+                    of_eager, at = varint(data, at - 1)
+                of_eager = of_eager != 0
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -5583,6 +5933,465 @@ def decode_group_member(data: bytes | bytearray | memoryview, at: int = 0, end: 
         "client_id": of_client_id,
         "assigned": of_assigned,
         "last_heartbeat_ms": of_last_heartbeat_ms,
+        "topics": of_topics,
+        "to_revoke": of_to_revoke,
+        "session_timeout_ms": of_session_timeout_ms,
+        "eager": of_eager,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_alter_group_request(message: AlterGroupRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["config"]
+    if value is not UNSET and value:
+        for key in texts_in_order(value):
+            entry: list[bytes] = []
+            inner = key.encode()
+            size = len(inner)
+            entry += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            item = value[key]
+            inner = encode_setting(item)
+            size = len(inner)
+            entry += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_AlterGroupRequest_config = {1: "key", 2: "value"}
+
+
+def decode_alter_group_request_config_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_2 = None
+    of_key = ""
+    of_value = UNSET
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_key = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_value = decode_setting(data, at, stop, room)
+                    places_2 = (places_2, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    raise Flaw(STRANGE)
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("AlterGroupRequest.config", NAMES_AlterGroupRequest_config, tag, error) from None
+    if of_value is UNSET:
+        of_value = decode_setting(b"", 0, 0, room)
+    if places_2 is not None and places_2[0] is not None:
+        of_value = merged(decode_setting, data, places_2, room)
+    return of_key, of_value
+
+
+NAMES_AlterGroupRequest = {1: "group", 2: "config"}
+
+
+def decode_alter_group_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> AlterGroupRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_group = ""
+    of_config = {}
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_group = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_alter_group_request_config_entry(data, at, stop, room)
+                    of_config[key] = value
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("AlterGroupRequest", NAMES_AlterGroupRequest, tag, error) from None
+    message = new(AlterGroupRequest)
+    fields = {
+        "group": of_group,
+        "config": of_config,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_describe_rebalances_request(message: DescribeRebalancesRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_DescribeRebalancesRequest = {1: "group"}
+
+
+def decode_describe_rebalances_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> DescribeRebalancesRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_group = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_group = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("DescribeRebalancesRequest", NAMES_DescribeRebalancesRequest, tag, error) from None
+    message = new(DescribeRebalancesRequest)
+    fields = {
+        "group": of_group,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_rebalances(message: Rebalances) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["total"]
+    if value is not UNSET and value:
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.total"))
+    value = fields["successful"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.successful"))
+    value = fields["failed"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.failed"))
+    value = fields["partitions_revoked"]
+    if value is not UNSET and value:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.partitions_revoked"))
+    value = fields["partitions_assigned"]
+    if value is not UNSET and value:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.partitions_assigned"))
+    value = fields["revocation_timeouts"]
+    if value is not UNSET and value:
+        parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.revocation_timeouts"))
+    value = fields["last_duration_ms"]
+    if value is not UNSET and value:
+        parts += (b'8', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.last_duration_ms"))
+    value = fields["average_duration_ms"]
+    if value is not UNSET and value:
+        parts += (b'@', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Rebalances.average_duration_ms"))
+    value = fields["last_at_ms"]
+    if value is not UNSET and value:
+        parts += (b'H', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "Rebalances.last_at_ms"))
+    value = fields["by_reason"]
+    if value is not UNSET and value:
+        for key in texts_in_order(value):
+            entry: list[bytes] = []
+            inner = key.encode()
+            size = len(inner)
+            entry += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            item = value[key]
+            entry += (b'\x10', SHORT[item] if 0 <= item < SHORT_MAX else uint64(item, "Rebalances.by_reason.value"))
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'R', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_Rebalances_by_reason = {1: "key", 2: "value"}
+
+
+def decode_rebalances_by_reason_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_key = ""
+    of_value = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_key = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    raise Flaw(STRANGE)
+                at = stop
+            elif tag == 16:
+                of_value = data[at]
+                at += 1
+                if of_value > 127:
+                    of_value, at = varint(data, at - 1)
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("Rebalances.by_reason", NAMES_Rebalances_by_reason, tag, error) from None
+    return of_key, of_value
+
+
+NAMES_Rebalances = {1: "total", 2: "successful", 3: "failed", 4: "partitions_revoked", 5: "partitions_assigned", 6: "revocation_timeouts", 7: "last_duration_ms", 8: "average_duration_ms", 9: "last_at_ms", 10: "by_reason"}
+
+
+def decode_rebalances(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> Rebalances:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_total = 0
+    of_successful = 0
+    of_failed = 0
+    of_partitions_revoked = 0
+    of_partitions_assigned = 0
+    of_revocation_timeouts = 0
+    of_last_duration_ms = 0
+    of_average_duration_ms = 0
+    of_last_at_ms = 0
+    of_by_reason = {}
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 82:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_rebalances_by_reason_entry(data, at, stop, room)
+                    of_by_reason[key] = value
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 8:
+                of_total = data[at]
+                at += 1
+                if of_total > 127:
+                    of_total, at = varint(data, at - 1)
+            elif tag == 16:
+                of_successful = data[at]
+                at += 1
+                if of_successful > 127:
+                    of_successful, at = varint(data, at - 1)
+            elif tag == 24:
+                of_failed = data[at]
+                at += 1
+                if of_failed > 127:
+                    of_failed, at = varint(data, at - 1)
+            elif tag == 32:
+                of_partitions_revoked = data[at]
+                at += 1
+                if of_partitions_revoked > 127:
+                    of_partitions_revoked, at = varint(data, at - 1)
+            elif tag == 40:
+                of_partitions_assigned = data[at]
+                at += 1
+                if of_partitions_assigned > 127:
+                    of_partitions_assigned, at = varint(data, at - 1)
+            elif tag == 48:
+                of_revocation_timeouts = data[at]
+                at += 1
+                if of_revocation_timeouts > 127:
+                    of_revocation_timeouts, at = varint(data, at - 1)
+            elif tag == 56:
+                of_last_duration_ms = data[at]
+                at += 1
+                if of_last_duration_ms > 127:
+                    of_last_duration_ms, at = varint(data, at - 1)
+            elif tag == 64:
+                of_average_duration_ms = data[at]
+                at += 1
+                if of_average_duration_ms > 127:
+                    of_average_duration_ms, at = varint(data, at - 1)
+            elif tag == 72:
+                of_last_at_ms = data[at]
+                at += 1
+                if of_last_at_ms > 127:
+                    of_last_at_ms, at = varint(data, at - 1)
+                    of_last_at_ms = (of_last_at_ms ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("Rebalances", NAMES_Rebalances, tag, error) from None
+    message = new(Rebalances)
+    fields = {
+        "total": of_total,
+        "successful": of_successful,
+        "failed": of_failed,
+        "partitions_revoked": of_partitions_revoked,
+        "partitions_assigned": of_partitions_assigned,
+        "revocation_timeouts": of_revocation_timeouts,
+        "last_duration_ms": of_last_duration_ms,
+        "average_duration_ms": of_average_duration_ms,
+        "last_at_ms": of_last_at_ms,
+        "by_reason": of_by_reason,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -6949,6 +7758,127 @@ def decode_credit(data: bytes | bytearray | memoryview, at: int = 0, end: int | 
     return message
 
 
+def encode_seek_request(message: SeekRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["positions"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_partition_offset(item)
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_SeekRequest = {1: "positions"}
+
+
+def decode_seek_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> SeekRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_positions = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_positions.append(decode_partition_offset(data, at, stop, room))
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("SeekRequest", NAMES_SeekRequest, tag, error) from None
+    message = new(SeekRequest)
+    fields = {
+        "positions": of_positions,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_seek_reply(message: SeekReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_SeekReply = {}
+
+
+def decode_seek_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> SeekReply:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if True:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("SeekReply", NAMES_SeekReply, tag, error) from None
+    message = new(SeekReply)
+    fields = {
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
 def encode_consume_request(message: ConsumeRequest) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
@@ -7016,12 +7946,18 @@ def encode_consume_request(message: ConsumeRequest) -> bytes:
             inner = encode_leave_request(value)
             size = len(inner)
             parts += (b'Z', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    elif chosen_request == "seek":
+        value = fields["seek"]
+        if value is not None:
+            inner = encode_seek_request(value)
+            size = len(inner)
+            parts += (b'b', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ConsumeRequest = {1: "request_id", 2: "join", 3: "credit", 4: "ack", 5: "nack", 6: "reject", 7: "extend", 8: "commit", 9: "revoke", 10: "heartbeat", 11: "leave"}
+NAMES_ConsumeRequest = {1: "request_id", 2: "join", 3: "credit", 4: "ack", 5: "nack", 6: "reject", 7: "extend", 8: "commit", 9: "revoke", 10: "heartbeat", 11: "leave", 12: "seek"}
 
 
 def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7095,6 +8031,10 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
                     value_request = decode_leave_request(data, at, stop, room)
                     places_request = (places_request if chosen_request == "leave" else None, at, stop)
                     chosen_request = "leave"
+                elif tag == 98:
+                    value_request = decode_seek_request(data, at, stop, room)
+                    places_request = (places_request if chosen_request == "seek" else None, at, stop)
+                    chosen_request = "seek"
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7117,7 +8057,7 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
     except (IndexError, UnicodeDecodeError, Flaw) as error:
         raise refused("ConsumeRequest", NAMES_ConsumeRequest, tag, error) from None
     if places_request is not None and places_request[0] is not None:
-        value_request = merged({"join": decode_join_request, "credit": decode_credit, "ack": decode_ack_request, "nack": decode_nack_request, "reject": decode_reject_request, "extend": decode_extend_request, "commit": decode_commit_request, "revoke": decode_revoke_request, "heartbeat": decode_heartbeat_request, "leave": decode_leave_request}[chosen_request], data, places_request, room)
+        value_request = merged({"join": decode_join_request, "credit": decode_credit, "ack": decode_ack_request, "nack": decode_nack_request, "reject": decode_reject_request, "extend": decode_extend_request, "commit": decode_commit_request, "revoke": decode_revoke_request, "heartbeat": decode_heartbeat_request, "leave": decode_leave_request, "seek": decode_seek_request}[chosen_request], data, places_request, room)
     message = new(ConsumeRequest)
     fields = {
         "request_id": of_request_id,
@@ -7131,6 +8071,7 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
         "revoke": UNSET,
         "heartbeat": UNSET,
         "leave": UNSET,
+        "seek": UNSET,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {"request": chosen_request},
@@ -7220,12 +8161,18 @@ def encode_consume_reply(message: ConsumeReply) -> bytes:
             inner = encode_refusal(value)
             size = len(inner)
             parts += (b'j', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    elif chosen_reply == "sought":
+        value = fields["sought"]
+        if value is not None:
+            inner = encode_seek_reply(value)
+            size = len(inner)
+            parts += (b'r', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ConsumeReply = {1: "request_id", 2: "joined", 3: "leased", 4: "batches", 5: "acked", 6: "nacked", 7: "rejected", 8: "extended", 9: "committed", 10: "assignment", 11: "revoked", 12: "left", 13: "refusal"}
+NAMES_ConsumeReply = {1: "request_id", 2: "joined", 3: "leased", 4: "batches", 5: "acked", 6: "nacked", 7: "rejected", 8: "extended", 9: "committed", 10: "assignment", 11: "revoked", 12: "left", 13: "refusal", 14: "sought"}
 
 
 def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7307,6 +8254,10 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
                     value_reply = decode_refusal(data, at, stop, room)
                     places_reply = (places_reply if chosen_reply == "refusal" else None, at, stop)
                     chosen_reply = "refusal"
+                elif tag == 114:
+                    value_reply = decode_seek_reply(data, at, stop, room)
+                    places_reply = (places_reply if chosen_reply == "sought" else None, at, stop)
+                    chosen_reply = "sought"
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7329,7 +8280,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
     except (IndexError, UnicodeDecodeError, Flaw) as error:
         raise refused("ConsumeReply", NAMES_ConsumeReply, tag, error) from None
     if places_reply is not None and places_reply[0] is not None:
-        value_reply = merged({"joined": decode_join_reply, "leased": decode_leased_batch, "batches": decode_subscribe_reply, "acked": decode_ack_reply, "nacked": decode_nack_reply, "rejected": decode_reject_reply, "extended": decode_extend_reply, "committed": decode_commit_reply, "assignment": decode_heartbeat_reply, "revoked": decode_revoke_reply, "left": decode_leave_reply, "refusal": decode_refusal}[chosen_reply], data, places_reply, room)
+        value_reply = merged({"joined": decode_join_reply, "leased": decode_leased_batch, "batches": decode_subscribe_reply, "acked": decode_ack_reply, "nacked": decode_nack_reply, "rejected": decode_reject_reply, "extended": decode_extend_reply, "committed": decode_commit_reply, "assignment": decode_heartbeat_reply, "revoked": decode_revoke_reply, "left": decode_leave_reply, "refusal": decode_refusal, "sought": decode_seek_reply}[chosen_reply], data, places_reply, room)
     message = new(ConsumeReply)
     fields = {
         "request_id": of_request_id,
@@ -7345,6 +8296,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
         "revoked": UNSET,
         "left": UNSET,
         "refusal": UNSET,
+        "sought": UNSET,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {"reply": chosen_reply},
@@ -7392,6 +8344,7 @@ CODES: dict[Any, tuple[Callable[[Any], bytes], Callable[..., Any]]] = {
     JoinRequest: (encode_join_request, decode_join_request),
     JoinReply: (encode_join_reply, decode_join_reply),
     HeartbeatRequest: (encode_heartbeat_request, decode_heartbeat_request),
+    WatchRequest: (encode_watch_request, decode_watch_request),
     HeartbeatReply: (encode_heartbeat_reply, decode_heartbeat_reply),
     LeaveRequest: (encode_leave_request, decode_leave_request),
     LeaveReply: (encode_leave_reply, decode_leave_reply),
@@ -7412,6 +8365,9 @@ CODES: dict[Any, tuple[Callable[[Any], bytes], Callable[..., Any]]] = {
     DescribeGroupRequest: (encode_describe_group_request, decode_describe_group_request),
     Group: (encode_group, decode_group),
     GroupMember: (encode_group_member, decode_group_member),
+    AlterGroupRequest: (encode_alter_group_request, decode_alter_group_request),
+    DescribeRebalancesRequest: (encode_describe_rebalances_request, decode_describe_rebalances_request),
+    Rebalances: (encode_rebalances, decode_rebalances),
     DeleteGroupRequest: (encode_delete_group_request, decode_delete_group_request),
     DeleteGroupReply: (encode_delete_group_reply, decode_delete_group_reply),
     PollRequest: (encode_poll_request, decode_poll_request),
@@ -7428,6 +8384,8 @@ CODES: dict[Any, tuple[Callable[[Any], bytes], Callable[..., Any]]] = {
     ExtendRequest: (encode_extend_request, decode_extend_request),
     ExtendReply: (encode_extend_reply, decode_extend_reply),
     Credit: (encode_credit, decode_credit),
+    SeekRequest: (encode_seek_request, decode_seek_request),
+    SeekReply: (encode_seek_reply, decode_seek_reply),
     ConsumeRequest: (encode_consume_request, decode_consume_request),
     ConsumeReply: (encode_consume_reply, decode_consume_reply),
 }
