@@ -14,7 +14,15 @@ from attrs import define
 
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete, plan_producer_ids, plan_removed
+from goqueue.core.cluster.plan import (
+    Plan,
+    plan_alter,
+    plan_create,
+    plan_delete,
+    plan_own,
+    plan_producer_ids,
+    plan_removed,
+)
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, MetadataSnapshot, ProducerIds
 from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.producer_ids import ProducerIdSupply
@@ -26,6 +34,15 @@ _WAITING_MAX = 1000
 # A log is summed up when it holds this many records, or this many times as many as there are topics.
 _RECORDS_LEAST = 1000
 _RECORDS_PER_TOPIC = 4
+
+
+@define
+class MakeOwnTopic:
+    """A topic of the broker's own is needed: the node's own request."""
+
+    name: str
+    partitions: int
+    config: dict[str, object]
 
 
 @define
@@ -45,7 +62,7 @@ class Summarize:
     """The log has grown long beside what it adds up to: the node's own request for one record that says it all."""
 
 
-Change = CreateTopic | AlterTopic | DeleteTopic | FinishDelete | ExtendProducerIds | Summarize
+Change = CreateTopic | AlterTopic | DeleteTopic | MakeOwnTopic | FinishDelete | ExtendProducerIds | Summarize
 Answer = tuple[int | None, ProducerReply | Refusal]
 
 
@@ -145,6 +162,8 @@ class Metadata:
     def _plan(self, now: int, request: Change) -> Plan:
         if isinstance(request, CreateTopic):
             return plan_create(self.state, request, self._partitions_default, self._clock.wall_ms(now))
+        if isinstance(request, MakeOwnTopic):
+            return plan_own(self.state, request.name, request.partitions, request.config, self._clock.wall_ms(now))
         if isinstance(request, AlterTopic):
             return plan_alter(self.state, request)
         if isinstance(request, DeleteTopic):

@@ -8,18 +8,25 @@ A turn of the driver: `ask` for all that came in, `take`, perform the writes, re
 """
 
 from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any
 
-from attrs import define
+from attrs import define, evolve, field
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import ClusterState, Topic
-from goqueue.core.cluster.topic_settings import log_config
+from goqueue.core.cluster.topic_settings import Value, log_config
+from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC
+from goqueue.core.groups.leader import GroupLeader
+from goqueue.core.groups.plan import SESSION_MS_DEFAULT
+from goqueue.core.groups.verbs import GroupRequest, JoinGroup
+from goqueue.core.led import Led
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import Log, LogState
-from goqueue.core.metadata import METADATA_STREAM, FinishDelete, Metadata
+from goqueue.core.metadata import METADATA_STREAM, FinishDelete, MakeOwnTopic, Metadata
 from goqueue.core.partition.partition import Partition, Publishing
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.reads import Reads, deleted
@@ -45,9 +52,6 @@ from goqueue.core.verbs import (
     PublishBatch,
     PublishReply,
     Refusal,
-    Reply,
-    Request,
-    TopicReply,
 )
 
 # The wall clock as it is read strays by a little all the time; alarms need not follow that.
@@ -63,6 +67,11 @@ class NodeOptions:
     partitions_default: int = 6
     # How much of what was appended last is kept in memory for those who follow, of all partitions together.
     recent_bytes: int = 16 << 20
+    # Where the ids of members begin to be drawn; another number at every start.
+    seed: int = 0
+    # What a topic gets besides what its maker says of it, and how long a member may be silent that does not say.
+    topic_config: dict[str, Value] = field(factory=dict)
+    session_timeout_ms: int = SESSION_MS_DEFAULT
 
 
 class Node:
@@ -73,24 +82,28 @@ class Node:
         self.clock = clock
         self._started = now
         self._ready = Ready()
-        self._topics: dict[str, TopicLeader] = {}
-        self._streams: dict[str, Partition] = {}
+        self.led = Led(options.node_id)
         self._touched: dict[str, Partition] = {}
         self._published: dict[str, TopicLeader] = {}
         # Deleted topics whose folders the driver is removing, and who asked for it.
         self._removals: dict[str, int | None] = {}
         self._recent = RecentBatches(options.recent_bytes)
-        self._reads = Reads(self._send, self._is_led)
-        self._upkeep = Upkeep(self._streams.get)
+        self._reads = Reads(self._send, self.led.is_led)
+        self._upkeep = Upkeep(self.led.stream)
+        self._groups = GroupLeader(clock, Random(options.seed), self.led.ends, self._send)  # noqa: S311 - no secret
+        # Answers to what the groups asked for, and whether they are to hear of other topics.
+        self._own: list[tuple[int, Reply]] = []
+        self._topics_differ = False
         self._armed_at_ms = clock.wall_ms(0)
         self._metadata: Metadata | None = None
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
-            CreateTopic: self._change,
+            CreateTopic: self._create_topic,
+            MakeOwnTopic: self._change,
             AlterTopic: self._change,
             DeleteTopic: self._change,
-            ListTopics: self._list_topics,
-            DescribeTopic: self._describe_topic,
-            DescribePartitions: self._describe_partitions,
+            ListTopics: self._describe,
+            DescribeTopic: self._describe,
+            DescribePartitions: self._describe,
             DescribeNode: self._describe_node,
             Publish: self._publish,
             PublishBatch: self._publish_batch,
@@ -104,30 +117,40 @@ class Node:
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take one request; its answer, once there is one, is a `Send` to `to`."""
+        verb = self._verbs.get(type(request))
         if self._metadata is None:
             self._send(to, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
+        elif verb is not None:
+            verb(now, to, request)
         else:
-            self._verbs[type(request)](now, to, request)
+            assert isinstance(request, GroupRequest)
+            if isinstance(request, JoinGroup) and not request.session_timeout_ms:
+                request = evolve(request, session_timeout_ms=self.options.session_timeout_ms)
+            self._groups.ask(now, to, caller, request)
 
     def is_started(self) -> bool:
         """Whether it is known of every partition that was there at the start if it can be used."""
-        return self._metadata is not None and all(leader.is_settled() for leader in self._topics.values())
+        return self._metadata is not None and self.led.is_settled()
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
         self._reads.forget(to)
-
-    def _is_led(self, partition: Partition) -> bool:
-        """Whether a partition is still the one that is led under its name."""
-        return self._streams.get(partition.log.stream) is partition
+        self._groups.forget(to)
 
     def _send(self, to: int | None, reply: Reply) -> None:
-        if to is not None:
+        if to is not None and to < 0:
+            self._own.append((to, reply))
+        elif to is not None:
             self._ready.sends.append(Send(to, reply))
 
     # --- topics
 
-    def _change(self, now: int, to: int, request: CreateTopic | AlterTopic | DeleteTopic | InitProducer) -> None:
+    def _create_topic(self, now: int, to: int, request: CreateTopic) -> None:
+        self._change(now, to, evolve(request, config={**self.options.topic_config, **request.config}))
+
+    def _change(
+        self, now: int, to: int, request: CreateTopic | AlterTopic | DeleteTopic | MakeOwnTopic | InitProducer
+    ) -> None:
         assert self._metadata is not None
         self._metadata.ask(now, to, request)
         self._proceed(now)
@@ -138,36 +161,20 @@ class Node:
         for to, answer in self._metadata.plan_next(now):
             self._send(to, answer)
 
-    def _list_topics(self, now: int, to: int, request: ListTopics) -> None:
-        self._send(to, [self._topics[name].describe() for name in sorted(self._topics)])
-
-    def _describe_topic(self, now: int, to: int, request: DescribeTopic) -> None:
-        leader = self._leader(to, request.name)
-        if leader is not None:
-            self._send(to, leader.describe())
-
-    def _describe_partitions(self, now: int, to: int, request: DescribePartitions) -> None:
-        leader = self._leader(to, request.name)
-        if leader is not None:
-            self._send(to, leader.describe_partitions(self.options.node_id))
+    def _describe(self, now: int, to: int, request: ListTopics | DescribeTopic | DescribePartitions) -> None:
+        self._send(to, self.led.describe(request))
 
     def _describe_node(self, now: int, to: int, request: DescribeNode) -> None:
-        topics: list[TopicReply] = [self._topics[name].describe() for name in sorted(self._topics)]
-        size_bytes = sum(topic.size_bytes for topic in topics)
+        topics, size_bytes = [*self.led.public()], self.led.size_bytes()
         name, version = self.options.node_id, self.options.version
         self._send(to, NodeReply(name, version, now - self._started, len(topics), size_bytes, topics))
-
-    def _leader(self, to: int, name: str) -> TopicLeader | None:
-        leader = self._topics.get(name)
-        if leader is None:
-            self._send(to, Refusal(Code.TOPIC_NOT_FOUND, f"there is no topic {name!r}", "topic"))
-        return leader
 
     # --- messages
 
     def _publish(self, now: int, to: int, request: Publish) -> None:
-        leader = self._leader(to, request.topic)
-        if leader is None:
+        leader = self.led.topic(request.topic, to_write=to >= 0)
+        if isinstance(leader, Refusal):
+            self._send(to, leader)
             return
         count, awaits = len(request.records), request.acks is not Acks.NONE
         publishing = Publishing(to, [None] * count, count, awaits)
@@ -184,31 +191,27 @@ class Node:
                 self._finish(publishing)
 
     def _publish_batch(self, now: int, to: int, request: PublishBatch) -> None:
-        partition = self._partition(to, request.topic, request.partition)
-        if partition is not None:
+        partition = self.led.partition(request.topic, request.partition, to_write=to >= 0)
+        if isinstance(partition, Refusal):
+            self._send(to, partition)
+        else:
             publishing = Publishing(to, [None], 1, request.acks is not Acks.NONE)
             partition.publish_batch(now, request.batch, publishing)
             self._touch(partition)
 
     def _fetch(self, now: int, to: int, request: Fetch) -> None:
-        partition = self._partition(to, request.topic, request.partition)
-        if partition is not None:
+        partition = self.led.partition(request.topic, request.partition)
+        if isinstance(partition, Refusal):
+            self._send(to, partition)
+        else:
             self._reads.fetch(now, to, partition, request)
 
     def _find_offset(self, now: int, to: int, request: FindOffset) -> None:
-        partition = self._partition(to, request.topic, request.partition)
-        if partition is not None:
-            self._reads.find(to, partition, request)
-
-    def _partition(self, to: int, topic: str, number: int) -> Partition | None:
-        leader = self._leader(to, topic)
-        if leader is None:
-            return None
-        partition = leader.partition(number)
+        partition = self.led.partition(request.topic, request.partition)
         if isinstance(partition, Refusal):
             self._send(to, partition)
-            return None
-        return partition
+        else:
+            self._reads.find(to, partition, request)
 
     # --- what the driver reports
 
@@ -217,19 +220,23 @@ class Node:
         if stream == METADATA_STREAM:
             self._metadata_opened(now, state, records)
             return
-        known = self._streams.get(stream)
+        known = self.led.streams.get(stream)
         if known is not None:
             known.reopened(now, state)
             self._touch(known)
             self._settle(now, known)
+            if stream == JOURNAL_STREAM:
+                self._groups.opened()
             return
         name, number = stream.split("/")[1:]
-        leader = self._topics.get(name)
+        leader = self.led.topics.get(name)
         if leader is not None and leader.lacks(int(number)):
             partition = leader.opened(int(number), Log(stream, log_config(leader.topic.config), self.clock, state))
-            self._streams[stream] = partition
+            self.led.streams[stream] = partition
             self._upkeep.watch(now, partition)
             self._answer_opened(leader)
+            if stream == JOURNAL_STREAM:
+                self._groups.opened()
 
     def _metadata_opened(self, now: int, state: LogState, records: Iterable[bytes]) -> None:
         if self._metadata is not None:
@@ -244,11 +251,11 @@ class Node:
     def _follow(self, state: ClusterState) -> None:
         """Lead what a whole state says: nothing is known of how it differs from what is led."""
         streams: dict[str, list[str]] = {}
-        for name, leader in list(self._topics.items()):
+        for name, leader in list(self.led.topics.items()):
             if name not in state.topics or state.topics[name].topic_id != leader.topic.topic_id:
                 streams[name] = self._give_up(name)
         for name, topic in state.topics.items():
-            known = self._topics.get(name)
+            known = self.led.topics.get(name)
             if known is None:
                 self._lead(TopicLeader(topic, self._recent))
             elif known.topic != topic:
@@ -262,10 +269,12 @@ class Node:
         if stream == METADATA_STREAM:
             return
         name, number = stream.split("/")[1:]
-        leader = self._topics.get(name)
+        leader = self.led.topics.get(name)
         if leader is not None:
             leader.open_failed(int(number), why)
             self._answer_opened(leader)
+            if stream == JOURNAL_STREAM:
+                self._groups.failed(why)
 
     def removed(self, now: int, folder: str) -> None:
         """A topic's folder is gone."""
@@ -287,8 +296,8 @@ class Node:
             assert self._metadata is not None
             self._metadata.log.synced(now, token)
             self._apply_agreed(now)
-        elif stream in self._streams:
-            partition = self._streams[stream]
+        elif stream in self.led.streams:
+            partition = self.led.streams[stream]
             partition.synced(now, token)
             self._settle(now, partition)
 
@@ -298,14 +307,20 @@ class Node:
             assert self._metadata is not None
             for to, refusal in self._metadata.disk_failed(now, why):
                 self._send(to, refusal)
-        elif stream in self._streams:
-            partition = self._streams[stream]
+        elif stream in self.led.streams:
+            partition = self.led.streams[stream]
             partition.disk_failed(now, why)
             self._settle(now, partition)
+            if stream == JOURNAL_STREAM:
+                self._groups.failed(why)
 
     def read_done(self, now: int, token: int, result: ReadResult | TimeResult | None) -> None:
         """The answer to a `Fetching`."""
         self._reads.done(now, token, result)
+
+    def looks_into(self, token: int) -> bool:
+        """Whether what a `Fetching` brings changes the node itself, and is not passed on unseen."""
+        return self._reads.stream(token) == JOURNAL_STREAM
 
     def read_failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""
@@ -315,7 +330,7 @@ class Node:
         """A `Compact` was carried out; False when its files are of no use any more and should go."""
         is_taken = self._upkeep.compacted(now, end_offset, outputs)
         if is_taken:
-            self._touch(self._streams[stream])
+            self._touch(self.led.streams[stream])
         return is_taken
 
     def compaction_failed(self, now: int) -> None:
@@ -326,14 +341,15 @@ class Node:
 
     def deadline(self) -> int | None:
         """When `wake` wants to be called; None while nothing depends on time."""
-        reads, upkeep = self._reads.deadline(), self._upkeep.deadline()
-        if reads is None or upkeep is None:
-            return upkeep if reads is None else reads
-        return min(reads, upkeep)
+        if self._own:
+            return 0
+        times = self._reads.deadline(), self._upkeep.deadline(), self._groups.deadline()
+        return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
         """Do what time alone brings about."""
         self._reads.wake(now)
+        self._groups.wake(now)
         for partition in self._upkeep.wake(now):
             self._touch(partition)
             self._settle(now, partition)
@@ -344,15 +360,16 @@ class Node:
         origin_ms = self.clock.wall_ms(0)
         if abs(origin_ms - self._armed_at_ms) >= _CLOCK_STEP_MS:
             self._armed_at_ms = origin_ms
-            self._upkeep.watch_all(now, self._streams.values())
+            self._upkeep.watch_all(now, self.led.streams.values())
 
     def forget_recent(self, now: int) -> None:
         """Let go of the batches in memory that are on the disk as well."""
         self._recent.clear()
+        self._groups.forget_found()
 
     def close(self, now: int) -> None:
         """Leave every log so that the next start has nothing to read back."""
-        for partition in self._streams.values():
+        for partition in self.led.streams.values():
             self._touch(partition)
             partition.close(now)
         if self._metadata is not None:
@@ -360,6 +377,7 @@ class Node:
 
     def take(self, now: int) -> Ready:
         """Everything to be done since the last call."""
+        self._attend(now)
         if self._metadata is not None:
             self._ready.writes.extend(self._metadata.log.take(now))
         for leader in self._published.values():
@@ -374,6 +392,21 @@ class Node:
         ready, self._ready = self._ready, Ready()
         return ready
 
+    def _attend(self, now: int) -> None:
+        """Ask what the groups want asked, and give them the answers, until nothing more comes at once."""
+        groups = self._groups
+        if self._topics_differ:
+            self._topics_differ = False
+            groups.topics_changed(now, self.led.partition_counts())
+        groups.settle(now)
+        while self._own or groups.wishes.asked:
+            own, self._own = self._own, []
+            for to, reply in own:
+                groups.answered(now, to, reply)
+            for to, wish in groups.wishes.take():
+                self._verbs[type(wish)](now, to, wish)
+            groups.settle(now)
+
     def _touch(self, partition: Partition) -> None:
         self._touched[partition.log.stream] = partition
 
@@ -384,6 +417,7 @@ class Node:
             for publishing in done:
                 self._finish(publishing)
         self._reads.news(now, partition)
+        self._groups.news(partition.topic, partition.number)
 
     def _finish(self, publishing: Publishing) -> None:
         results = [result for result in publishing.results if result is not None]
@@ -391,7 +425,10 @@ class Node:
         self._send(publishing.to, PublishReply(results))
 
     def _lead(self, leader: TopicLeader) -> None:
-        self._topics[leader.topic.name] = leader
+        self.led.topics[leader.topic.name] = leader
+        self._topics_differ = True
+        if leader.topic.name == JOURNAL_TOPIC:
+            self._groups.expected()
         config = log_config(leader.topic.config)
         for number in range(leader.topic.partitions):
             self._ready.opens.append(Open(leader.topic.stream(number), config))
@@ -407,10 +444,10 @@ class Node:
         agreed = self._metadata.agreed(now)
         if agreed is None:
             return
-        if isinstance(agreed.request, CreateTopic):
+        if isinstance(agreed.request, CreateTopic | MakeOwnTopic):
             self._lead(TopicLeader(self._metadata.state.topics[agreed.request.name], self._recent, agreed.to))
         elif isinstance(agreed.request, AlterTopic):
-            leader = self._topics[agreed.request.name]
+            leader = self.led.topics[agreed.request.name]
             self._alter(leader, self._metadata.state.topics[agreed.request.name])
             self._send(agreed.to, leader.describe())
         elif isinstance(agreed.request, DeleteTopic):
@@ -426,12 +463,13 @@ class Node:
 
     def _give_up(self, name: str) -> list[str]:
         """Stop leading a topic that is gone; whoever waits for it is told. Answers its streams."""
-        leader = self._topics.pop(name)
+        leader = self.led.topics.pop(name)
+        self._topics_differ = True
         self._published.pop(name, None)
         refusal = deleted(name)
         self._send(leader.asked_by, refusal)
         for partition in leader.partitions():
-            self._streams.pop(partition.log.stream, None)
+            self.led.streams.pop(partition.log.stream, None)
             self._touched.pop(partition.log.stream, None)
             self._upkeep.forget(partition)
             self._reads.abandon(partition, refusal)
@@ -446,9 +484,10 @@ class Node:
 
     def check(self) -> None:
         """Assert every component's invariants."""
-        for partition in self._streams.values():
+        for partition in self.led.streams.values():
             partition.check()
         self._reads.check()
         self._upkeep.check()
+        self._groups.check()
         if self._metadata is not None:
             self._metadata.check()

@@ -17,10 +17,11 @@ from collections.abc import Callable
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
+from goqueue.core.calls import Reply
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal, Reply
+from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
 
 _FETCH_BYTES_MAX = 64 << 20
 _WAIT_NS_MAX = 300_000_000_000
@@ -186,6 +187,10 @@ class Reads:
             return
         fetched = Fetched(result.batches, result.next_offset, partition.high_watermark, log.start_offset)
         self._send(pending.to, fetched)
+
+    def stream(self, token: int) -> str:
+        """What a `Fetching` that was not answered yet reads from."""
+        return self._pending[token].read.stream
 
     def failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""

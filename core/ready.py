@@ -7,10 +7,10 @@ reply that promises something about the disk is in `sends` only after the node w
 
 from attrs import define, field
 
+from goqueue.core.calls import Reply
 from goqueue.core.log.compaction import CompactionPlan
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Effect, FindTime, Read
-from goqueue.core.verbs import Reply
 
 
 @define

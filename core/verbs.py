@@ -261,32 +261,3 @@ class FoundOffset:
 
     offset: int
     timestamp: int
-
-
-Request = (
-    CreateTopic
-    | AlterTopic
-    | DeleteTopic
-    | ListTopics
-    | DescribeTopic
-    | DescribePartitions
-    | DescribeNode
-    | Publish
-    | PublishBatch
-    | InitProducer
-    | Fetch
-    | FindOffset
-)
-Reply = (
-    TopicReply
-    | list[TopicReply]
-    | list[PartitionReply]
-    | NodeReply
-    | PublishReply
-    | Published
-    | ProducerReply
-    | Fetched
-    | FoundOffset
-    | Refusal
-    | None
-)

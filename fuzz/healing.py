@@ -4,6 +4,7 @@ All partitions open, nobody waits for an answer, every promised message can be r
 work.
 """
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import (
     CreateTopic,
@@ -13,12 +14,11 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
     Refusal,
-    Reply,
-    Request,
     TopicReply,
 )
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
+from goqueue.fuzz.settling import Settling
 from goqueue.fuzz.world import World
 
 _REST_NS = 20_000_000_000
@@ -49,6 +49,7 @@ class Healing:
         self._answers = _Answer(world.sight)
         world.checkers.append(self._answers)
         self._count = 0
+        self._settling = Settling(world, self._ask)
 
     def run(self) -> None:
         """Heal, and see that all is well."""
@@ -58,7 +59,9 @@ class Healing:
         world.network.heal()
         world.disk.conditions.capacity_bytes = None
         world.disk.conditions.p_slow = 0.0
+        self._settling.run()
         self._rest()
+        self._settling.see_end()
         self._see_partitions()
         self._read_all()
         self._publish()
@@ -89,7 +92,7 @@ class Healing:
         node = self._world.sight.node
         if node is None:
             raise Violation("nothing fails, and no process lives")
-        for leader in node._topics.values():
+        for leader in node.led.topics.values():
             for number in range(leader.topic.partitions):
                 if self._is_rotten(leader.topic.topic_id, number):
                     continue

@@ -7,10 +7,12 @@ then `void` takes it back, and the message may or may not be there. Not here: wh
 
 from attrs import define, field
 
+from goqueue.core.calls import Request
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Publish, PublishBatch, Request
+from goqueue.core.verbs import Publish, PublishBatch
+from goqueue.fuzz.memberships import Memberships
 
 Place = tuple[int, int]
 """A partition by topic id and number: a name may stand for another topic tomorrow."""
@@ -68,6 +70,9 @@ class Asked:
     request: Request
     topic_id: int | None
     messages: list[Message] = field(factory=list)
+    # When it came to the node, and how many had come before.
+    at: int = 0
+    serial: int = 0
     is_forgotten: bool = False
     # What a fetch brought: the records, and (offset, name) of each.
     records: list[Record] = field(factory=list)
@@ -84,9 +89,14 @@ class History:
     rotten: set[Place] = field(factory=set)
     is_doomed: set[int] = field(factory=set)
     open: dict[int, Asked] = field(factory=dict)
+    memberships: Memberships = field(factory=Memberships)
+    # How many requests there were.
+    count: int = 0
 
     def asked(self, asked: Asked) -> None:
         """A request was handed to the node."""
+        self.count += 1
+        asked.serial = self.count
         self.open[asked.to] = asked
         for message in _sent(asked.request):
             known = self.messages.setdefault(message.name, message)

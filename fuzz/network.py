@@ -18,9 +18,11 @@ Invariant: a request is in `waiting` from when it was sent until its answer came
 from random import Random
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from goqueue.core.verbs import Fetch, PublishBatch, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.groups.verbs import PollGroup, ResetOffsets, WatchGroup
+from goqueue.core.verbs import Fetch, PublishBatch
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
@@ -74,10 +76,12 @@ class Network:
     def send(self, client: Client, to: int, request: Request) -> None:
         """Put a request on its way; `Client.answered` or `Client.lost` tells what came of it."""
         world, connection = self._world, self._connections[client.name]
-        connection.waiting[to] = (world.now + self._patience_ns, request)
+        wait_ns = request.wait_ns if isinstance(request, Fetch | WatchGroup | PollGroup) else 0
+        patience_ns = max(self._patience_ns, _PATIENCE_NS + wait_ns)
+        connection.waiting[to] = (world.now + patience_ns, request)
         if not connection.is_watched:
             connection.is_watched = True
-            world.later(self._patience_ns, self._watch, connection)
+            world.later(patience_ns, self._watch, connection)
         connection.request_due = max(world.now + self._delay(), connection.request_due)
         world.later(connection.request_due - world.now, self._arrive, (connection, to, _copied(request)))
 
@@ -90,13 +94,13 @@ class Network:
             self._give_up(connection)
 
     def _watch(self, connection: Connection) -> None:
-        """Give up when the oldest request has waited too long."""
+        """Give up when a request has waited too long."""
         if not connection.is_up:
             return
         if not connection.waiting:
             connection.is_watched = False
             return
-        due = next(iter(connection.waiting.values()))[0]
+        due = min(due for due, _ in connection.waiting.values())
         if due <= self._world.now:
             self._world.count("patience at its end")
             self.hang_up(connection.client)
@@ -110,7 +114,7 @@ class Network:
         client = connection.client
         del self._connections[client.name]
         waiting, connection.waiting = connection.waiting, {}
-        client.in_flight = 0
+        client.in_flight, client.now = 0, self._world.now
         client.patience_until = max(client.patience_until, self._world.now + self._random.randint(0, 2_000_000))
         for _, request in waiting.values():
             client.lost(request)
@@ -211,4 +215,6 @@ def _copied(request: Request) -> Request:
         return PublishBatch(request.topic, request.partition, bytearray(request.batch), request.acks)
     if isinstance(request, Fetch):
         return Fetch(request.topic, request.partition, request.offset, request.max_bytes, request.wait_ns)
+    if isinstance(request, ResetOffsets):
+        return evolve(request, found={})
     return request

@@ -17,6 +17,14 @@ class Options:
     producers: int = 2
     consumers: int = 1
     sequenced: int = 0
+    # Members of consumer groups, of either kind, and who looks after the groups.
+    groups: int = 1
+    members: int = 0
+    eager_members: int = 0
+    polls: bool = False
+    operators: int = 0
+    session_ms_max: int = 6_000
+    p_stray: float = 0.0
     topics: int = 2
     partitions_max: int = 2
     value_bytes_max: int = 100
@@ -69,7 +77,7 @@ def draw_options(random: Random) -> Options:
     def rate(most: float, share: float = 0.4) -> float:
         return round(random.uniform(0.1 * most, most), 4) if random.random() < share else 0.0
 
-    return Options(
+    options = Options(
         steps=random.choice((100, 100, 150, 250)),
         producers=random.randint(1, 3),
         sequenced=random.choice((0, 0, 1, 2)),
@@ -113,3 +121,22 @@ def draw_options(random: Random) -> Options:
         p_hang_up=rate(0.03, 0.3),
         recent_bytes=random.choice((0, 2_000, 1 << 20)),
     )
+    if random.random() < 0.35:
+        _draw_groups(random, options)
+    return options
+
+
+def _draw_groups(random: Random, options: Options) -> None:
+    """Groups live by the second: such a world is longer, slower and has less of everything else."""
+    options.groups = random.choice((1, 1, 2))
+    options.members = random.randint(0, 3)
+    options.eager_members = random.randint(0 if options.members > 1 else 1, 2)
+    options.polls = random.random() < 0.5
+    options.operators = random.choice((0, 1))
+    options.session_ms_max = random.choice((1_000, 3_000, 6_000, 18_000))
+    options.p_stray = random.choice((0.0, 0.03, 0.1))
+    options.producers = 1
+    options.sequenced = min(options.sequenced, 1)
+    options.consumers = 0
+    options.steps = random.choice((250, 400))
+    options.think_ns = random.choice((30_000_000, 200_000_000, 1_000_000_000))

@@ -6,9 +6,11 @@ promise also to a client that is gone.
 
 from collections.abc import Iterable
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.topic_settings import log_config, setting
 from goqueue.core.errors import BatchError
+from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.log.config import UNLIMITED, Fsync
 from goqueue.core.node import Node
 from goqueue.core.records.batch import split, validate
@@ -24,8 +26,6 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
     Refusal,
-    Reply,
-    Request,
 )
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Message, TopicTerms, Violation, name_of, records_in
@@ -46,12 +46,17 @@ class Witness:
     def asked(self, node: Node, to: int, name: str, request: Request) -> None:
         """A request is about to be handed to the node."""
         topic = getattr(request, "topic", getattr(request, "name", None))
-        leader = node._topics.get(topic) if topic is not None else None
+        leader = node.led.topics.get(topic) if topic is not None else None
         topic_id = leader.topic.topic_id if leader is not None else None
         asked = Asked(to, name, request, topic_id)
+        asked.at = self._sight.now
         self._history.asked(asked)
+        self._history.memberships.asked(asked.serial, asked.at, request)
         if isinstance(request, AlterTopic) and "fsync" in request.config:
             self._altered.add(request.name)
+        journal = node.led.topics.get(JOURNAL_TOPIC)
+        if journal is not None:
+            self._learn(journal.topic)
         if leader is not None and topic_id is not None:
             self._learn(leader.topic)
             if isinstance(request, DeleteTopic):
@@ -88,6 +93,8 @@ class Witness:
                 asked.records = records_in(reply.batches)
                 asked.found = {record.offset: name_of(record) for record in asked.records}
         self._take_note(asked, reply)
+        serials = asked.serial, self._history.count
+        self._history.memberships.answered(*serials, asked.at, self._sight.now, asked.request, reply)
         for checker in self._checkers:
             checker.answered(asked, reply)
 
@@ -131,7 +138,7 @@ class Witness:
         """Whether an acknowledgement at this moment promises to survive a crash."""
         if self._history.is_strong(topic_id):
             return True
-        leaders = self._sight.node._topics.values() if self._sight.node is not None else ()
+        leaders = self._sight.node.led.topics.values() if self._sight.node is not None else ()
         for leader in leaders:
             if leader.topic.topic_id == topic_id:
                 return not self._is_changing(leader.topic.name) and setting(leader.topic.config, "fsync") == Fsync.EVERY

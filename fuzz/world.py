@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
+from goqueue.core.groups.verbs import Polled
 from goqueue.core.node import Node, NodeOptions
-from goqueue.core.verbs import Caller, Fetched, PublishReply, Refusal, Reply, Request
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Caller, Fetched, PublishReply, Refusal
 from goqueue.fuzz.checkers import CHECKERS
 from goqueue.fuzz.checkers.checker import HEALER, Sight
 from goqueue.fuzz.faults import Interruptions, PowerCut
@@ -31,6 +34,9 @@ from goqueue.fuzz.witness import Witness
 from goqueue.fuzz.workloads.admin import Admin
 from goqueue.fuzz.workloads.client import Client
 from goqueue.fuzz.workloads.consumer import Consumer
+from goqueue.fuzz.workloads.eager_member import EagerMember
+from goqueue.fuzz.workloads.member import Member
+from goqueue.fuzz.workloads.operator import Operator
 from goqueue.fuzz.workloads.producer import Producer
 from goqueue.fuzz.workloads.sequenced import SequencedProducer
 from goqueue.storage.capture import Capture
@@ -95,6 +101,9 @@ class World:
             ("p", Producer, options.producers),
             ("c", Consumer, options.consumers),
             ("s", SequencedProducer, options.sequenced),
+            ("m", Member, options.members),
+            ("e", EagerMember, options.eager_members),
+            ("o", Operator, options.operators),
         ):
             self.clients += [cls(f"{kind}{at}", self.random(f"{kind}{at}"), options) for at in range(count)]
 
@@ -189,7 +198,7 @@ class World:
             self.disk.kill()
             self.later(self._schedule.randint(0, 50_000_000), self.start)
             return
-        options = NodeOptions(partitions_default=1, recent_bytes=self.options.recent_bytes)
+        options = NodeOptions(partitions_default=1, recent_bytes=self.options.recent_bytes, seed=self.disk.life)
         node = Node(options, Clock(self.now, self.wall_ms()), self.now)
         if self._make_capture is not None:
             self._capture = self._make_capture()
@@ -250,7 +259,7 @@ class World:
                 self._doubtful.setdefault("/".join(parts[:3]), False)
                 self._void(self.sight.topic_ids().get(parts[1]))
         for stream, was_unsound in list(self._doubtful.items()):
-            partition = self.sight.node._streams.get(stream) if self.sight.node is not None else None
+            partition = self.sight.node.led.streams.get(stream) if self.sight.node is not None else None
             self._void(self.sight.topic_ids().get(stream.split("/")[1]))
             if partition is None or (was_unsound and partition.log.unsound is None):
                 del self._doubtful[stream]
@@ -283,7 +292,7 @@ class World:
         assert node is not None
         assert node_disk is not None
         self._is_stirred = True
-        self.sight.wall_ms = self.wall_ms()
+        self.sight.turned(self.now, self.wall_ms())
         node.clock_moved(self.now, self.sight.wall_ms)
         inbox, self._inbox = self._inbox, []
         for to, connection, request in inbox:
@@ -342,7 +351,7 @@ class World:
     # --- requests
 
     def _client_asks(self, client: Client) -> None:
-        if self.trouble is None:
+        if self.trouble is None and not client.goes_on:
             return
         if self.sight.node is None or self.is_stopping or client.in_flight >= client.in_flight_max:
             client.is_parked = True
@@ -352,15 +361,24 @@ class World:
             return
         if not self.network.is_connected(client):
             self.network.connect(client)
+        client.now = self.now
         request = client.next_request()
         if request is None:
-            client.is_parked = True
-            assert client.in_flight > 0, f"{client.name} waits for nothing"
+            self._park(client)
             return
         client.in_flight += 1
         self._last_to += 1
         self.network.send(client, self._last_to, request)
         self.later(client.think_ns(), self._client_asks, client)
+
+    def _park(self, client: Client) -> None:
+        """Turn to a client again when there is an answer, or when it wants to look for itself."""
+        client.is_parked = True
+        idle_ns = client.idle_ns()
+        if idle_ns is not None:
+            self.later(idle_ns, self.unpark, client)
+        else:
+            assert client.in_flight > 0, f"{client.name} waits for nothing"
 
     def unpark(self, client: Client) -> None:
         """A client that had to wait may have something to ask."""
@@ -409,6 +427,7 @@ class World:
         if _is_refused(reply):
             self.count("refusal")
             client.patience_until = self.now + self._schedule.randint(1_000_000, 5_000_000)
+        client.now = self.now
         client.answered(request, reply)
         self.unpark(client)
 
@@ -431,7 +450,13 @@ def _is_refused(reply: Reply) -> bool:
     return all(isinstance(result, Refusal) for result in results)
 
 
+def _sum(content: Readable) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
 def _digestible(reply: Reply) -> object:
     if isinstance(reply, Fetched):
-        return hashlib.blake2b(reply.batches, digest_size=8).hexdigest(), reply.next_offset, reply.high_watermark
+        return _sum(reply.batches), reply.next_offset, reply.high_watermark
+    if isinstance(reply, Polled):
+        return [(one.topic, one.partition, _sum(one.batches), one.first_offset, one.end_offset) for one in reply.parts]
     return reply

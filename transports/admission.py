@@ -7,7 +7,8 @@ has waited for room may take it whole.
 
 import trio
 
-from goqueue.core.verbs import Publish, PublishBatch, Request
+from goqueue.core.calls import Request
+from goqueue.core.verbs import Publish, PublishBatch
 
 # What a request and its answer take besides its bytes.
 _OVERHEAD_BYTES = 512

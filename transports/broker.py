@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from goqueue.core.verbs import Caller, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.verbs import Caller
 
 
 class Broker(Protocol):

@@ -17,10 +17,11 @@ from functools import partial
 import outcome
 import trio
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
 from goqueue.core.node import Node, NodeOptions
-from goqueue.core.verbs import Caller, Code, Refusal, Reply, Request
+from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
 from goqueue.storage.jobs import StreamJob

@@ -8,6 +8,7 @@ order. It may be entered again: same port, same contents, which is what a broker
 import asyncio
 import logging
 import os
+import secrets
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -135,7 +136,7 @@ class Broker:
         """Serve until cancelled."""
         listeners = await trio.open_tcp_listeners(self._port, host=HOST)
         self._port = listeners[0].socket.getsockname()[1]
-        runtime = Runtime(self._disk, NodeOptions("testing", "testing"), log.warning)
+        runtime = Runtime(self._disk, NodeOptions("testing", "testing", seed=secrets.randbits(64)), log.warning)
         try:
             async with trio.open_nursery() as nursery:
                 await nursery.start(runtime.run)

@@ -1,12 +1,15 @@
-"""A broker whose fetches wait for news only as long as the server stays.
+"""A broker whose fetches and polls wait for news only as long as the server stays.
 
-A fetch that waits when the server begins to go is asked again without waiting, so that its client gets an answer,
+One that waits when the server begins to go is asked again without waiting, so that its client gets an answer,
 mostly an empty one, and not a connection that is cut when the grace is over.
 """
 
 import trio
+from attrs import evolve
 
-from goqueue.core.verbs import Caller, Fetch, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.groups.verbs import PollGroup
+from goqueue.core.verbs import Caller, Fetch
 from goqueue.transports.rest.call import Answering
 
 
@@ -20,7 +23,7 @@ class PatientBroker:
 
     async def ask(self, caller: Caller, request: Request) -> Reply:
         """See Answering."""
-        if not isinstance(request, Fetch) or request.wait_ns <= 0:
+        if not isinstance(request, Fetch | PollGroup) or request.wait_ns <= 0:
             return await self._broker.ask(caller, request)
         if not self._leaving:
             with trio.CancelScope() as scope:
@@ -29,8 +32,7 @@ class PatientBroker:
                     return await self._broker.ask(caller, request)
                 finally:
                     del self._waits[scope]
-        at_once = Fetch(request.topic, request.partition, request.offset, request.max_bytes, 0)
-        return await self._broker.ask(caller, at_once)
+        return await self._broker.ask(caller, evolve(request, wait_ns=0))
 
     def leave(self) -> None:
         """The server begins to go."""

@@ -8,8 +8,9 @@ came out and its digest. Any other verb is written by its name with its argument
 nothing here.
 
 A batch's records may be left out (`skeleton`). Where they are kept, all of what came out stands beside its digest, in
-words. Of what a read brought from the disk there is never more than the head: a node passes it on unseen. `deadline` is
-an event too, because it is an answer, and because asking may tidy up.
+words. Of what a read brought from the disk there is no more than the head, since a node passes it on unseen; only what
+it looks into itself, the journal of its groups, is there as a whole. `deadline` is an event too, because it is an
+answer, and because asking may tidy up.
 
 Texts and classes are numbered through a whole file, so its events can only be read in order from the first.
 """
@@ -20,6 +21,7 @@ from typing import Any
 import attrs
 from attrs import define
 
+from goqueue.core.calls import Request
 from goqueue.core.capture.digest import HEAD_BYTES, reader_of
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.capture.reading import READ_ERRORS, ValueReader
@@ -28,7 +30,7 @@ from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Caller, PublishBatch, Request
+from goqueue.core.verbs import Caller, PublishBatch
 
 (
     TIME, WAKE, WRITTEN, TAKEN_NOTHING, TAKEN, TAKE_DIED, DEADLINE_SAME, DEADLINE, CLOCK_MOVED, FORGET, SYNCED,

@@ -10,6 +10,7 @@ signature that changes there is found here by the type checker. Everything else 
 from collections.abc import Iterable
 from typing import Any
 
+from goqueue.core.calls import Request
 from goqueue.core.capture.digest import Shapes, digest, readable
 from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
 from goqueue.core.capture.snapshot import snapshot
@@ -19,7 +20,7 @@ from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
 from goqueue.core.node import Node
 from goqueue.core.ready import Ready
-from goqueue.core.verbs import Caller, Request
+from goqueue.core.verbs import Caller
 
 
 class Recorder(Node):
@@ -116,8 +117,15 @@ class Recorder(Node):
 
     def read_done(self, now: int, token: int, result: ReadResult | TimeResult | None) -> None:
         """Note what a read came to, and pass it on."""
-        self._notes.read_done(now, token, result)
+        if self.node.looks_into(token):
+            self._notes.call(now, "read_done", (token, result))
+        else:
+            self._notes.read_done(now, token, result)
         self.node.read_done(now, token, result)
+
+    def looks_into(self, token: int) -> bool:
+        """As the node says."""
+        return self.node.looks_into(token)
 
     def read_failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """Note a read that failed, and pass it on."""

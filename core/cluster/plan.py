@@ -18,6 +18,7 @@ from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refus
 PARTITIONS_MAX = 10_000
 NAME_BYTES_MAX = 200
 PRODUCER_IDS_A_BLOCK = 1000
+OWN_PREFIX = "__"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 Plan = list[MetadataRecord] | Refusal
@@ -42,12 +43,25 @@ def plan_create(state: ClusterState, request: CreateTopic, partitions_default: i
     if request.name in state.removing:
         message = f"topic {request.name} was deleted, and its folder is still being removed"
         return Refusal(Code.UNAVAILABLE, message, "name", retry_after_ms=200)
-    config = json.dumps(request.config, sort_keys=True)
-    return [TopicCreated(request.name, state.next_topic_id, partitions, config, wall_ms)]
+    return _created(state, request.name, partitions, request.config, wall_ms)
+
+
+def plan_own(state: ClusterState, name: str, partitions: int, config: dict[str, object], wall_ms: int) -> Plan:
+    """The records that make a topic of the broker's own."""
+    assert is_own(name)
+    if name in state.topics:
+        return Refusal(Code.TOPIC_EXISTS, f"topic {name} exists already", "name")
+    return _created(state, name, partitions, config, wall_ms)
+
+
+def _created(state: ClusterState, name: str, partitions: int, config: dict[str, object], wall_ms: int) -> Plan:
+    return [TopicCreated(name, state.next_topic_id, partitions, json.dumps(config, sort_keys=True), wall_ms)]
 
 
 def plan_alter(state: ClusterState, request: AlterTopic) -> Plan:
     """The records that change a topic's settings."""
+    if is_own(request.name):
+        return not_yours(request.name)
     topic = state.topics.get(request.name)
     if topic is None:
         return no_such_topic(request.name)
@@ -63,6 +77,8 @@ def plan_alter(state: ClusterState, request: AlterTopic) -> Plan:
 
 def plan_delete(state: ClusterState, request: DeleteTopic) -> Plan:
     """The records that remove a topic."""
+    if is_own(request.name):
+        return not_yours(request.name)
     topic: Topic | None = state.topics.get(request.name)
     return [TopicDeleted(request.name, topic.topic_id)] if topic is not None else no_such_topic(request.name)
 
@@ -87,9 +103,19 @@ def name_problem(name: str) -> str:
         return f"a topic's name has at most {NAME_BYTES_MAX} characters, not {len(name)}"
     if not _NAME.fullmatch(name) or name in (".", ".."):
         return f"a topic's name consists of letters, digits, '.', '_' and '-', unlike {name!r}"
-    if name.startswith("__"):
+    if is_own(name):
         return "names that begin with '__' are for the broker's own topics"
     return ""
+
+
+def is_own(name: str) -> bool:
+    """Whether a topic is the broker's own: anybody may read it, and nobody else writes, alters or deletes it."""
+    return name.startswith(OWN_PREFIX)
+
+
+def not_yours(name: str) -> Refusal:
+    """The answer to whoever would change a topic of the broker's own."""
+    return Refusal(Code.INVALID, f"topic {name} is the broker's own, and only read by others", "topic")
 
 
 def no_such_topic(name: str) -> Refusal:

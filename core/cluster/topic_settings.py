@@ -75,6 +75,7 @@ SETTINGS: dict[str, Setting] = {
     "retention_bytes": Setting(UNLIMITED, _whole(0, unlimited=True)),
     "segment_bytes": Setting(1 << 30, _whole(1 << 16, 1 << 31)),
     "segment_age": Setting("7d", _span(1)),
+    "index_interval_bytes": Setting(4096, _whole(256, 1 << 24)),
     "cleanup": Setting("delete", _one_of(*Cleanup)),
     "min_compaction_lag": Setting("0s", _span(0)),
     "tombstone_retention": Setting("24h", _span(0)),
@@ -122,6 +123,7 @@ def log_config(config: dict[str, Value]) -> LogConfig:
     return LogConfig(
         segment_bytes=number("segment_bytes"),
         segment_age_ms=number("segment_age"),
+        index_interval_bytes=number("index_interval_bytes"),
         batch_bytes_max=number("max_message_bytes"),
         fsync=Fsync(str(setting(config, "fsync"))),
         fsync_interval_ns=number("fsync_interval") * 1_000_000,

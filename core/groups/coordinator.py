@@ -26,7 +26,7 @@ from goqueue.core.groups.metrics import Rebalances
 from goqueue.core.groups.pacing import Pacing
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.sessions import Sessions
-from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, change_of, entry_of
+from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, Slot, change_of, entry_of
 from goqueue.core.groups.verbs import (
     AlterGroup,
     CommitOffsets,
@@ -68,11 +68,15 @@ class Coordinator:
     # What is to be appended to the journal, and what to say once everything appended so far is durable.
     entries: list[Entry] = field(factory=list)
     replies: list[tuple[int, GroupAnswer]] = field(factory=list)
+    # Groups of which somebody may have other partitions than before; emptied by whoever follows that.
+    changed: dict[str, None] = field(factory=dict)
+    heartbeats: int = 0
+    session_timeouts: int = 0
     groups: Groups = field(factory=Groups)
     _sessions: Sessions = field(factory=Sessions)
     _pacing: Pacing = field(factory=Pacing)
     _watches: Watches = field(factory=Watches)
-    _rebalances: Rebalances = field(factory=Rebalances)
+    rebalances: Rebalances = field(factory=Rebalances)
     # Groups in which something is to be let go of, so that a heartbeat need not look at every member.
     _moving: dict[str, None] = field(factory=dict)
     # Groups without members, by when they are to be looked at for being forgotten.
@@ -96,11 +100,13 @@ class Coordinator:
         found = self._member(now, group, member_id)
         return found if isinstance(found, Refusal) else None
 
-    def assignment(self, group: str, member_id: str) -> Partitions | Refusal:
-        """What a member may read."""
-        found = plan.group_of(self.groups, group)
-        member = found if isinstance(found, Refusal) else plan.member_of(found, member_id)
-        return member if isinstance(member, Refusal) else rebalance.assigned(member)
+    def answered(self, group: str, member_id: str) -> dict[Slot, int]:
+        """What a member's last join told it to read, with the generation since when it has each partition."""
+        return self._sessions.get(group, member_id).answered
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has; none if it is not there."""
+        return self._topics.get(topic, 0)
 
     def topics_changed(self, now: int, topics: dict[str, int]) -> None:
         """These are all topics there are, with their numbers of partitions."""
@@ -109,20 +115,29 @@ class Coordinator:
         for group in [*self.groups.groups.values()]:
             read = dict.fromkeys(topic for member in group.members.values() for topic in member.topics)
             if any(before.get(topic) != topics.get(topic) for topic in read):
+                self.changed[group.name] = None
                 self._unsettle(now, group.name, "topics_changed")
 
-    def restore(self, now: int, entries: Iterable[Entry]) -> None:
-        """Make the state what the journal holds; sessions begin anew, and whoever waits is told to ask again."""
-        refusal = Refusal(Code.UNAVAILABLE, "the group's coordinator begins anew", retry_after_ms=100)
+    def suspend(self) -> list[int]:
+        """Give up what was not appended, and all answers; whom they were for."""
         waiting = [to for to, _ in self.replies] + [watch.to for watch in self._watches.all()]
-        self.replies = [(to, refusal) for to in waiting]
-        self.entries = []
-        self.groups = Groups()
-        self._sessions, self._pacing, self._watches = Sessions(), Pacing(), Watches()
-        self._rebalances, self._expiries, self._moving = Rebalances(), Alarms(), {}
+        self.entries, self.replies, self._watches = [], [], Watches()
+        return waiting
+
+    def restore(self, now: int, entries: Iterable[Entry]) -> None:
+        """Make the state what the journal holds; sessions begin anew, and whoever waits is told to ask again.
+
+        Raises ProtocolError, and changes nothing, where an entry is none of a group.
+        """
         # Only the last value of a key is read: a journal that is yet to be compacted holds a group at every step.
-        for key, value in dict(entries).items():
-            self.groups.apply(change_of(key, value))
+        changes = [change_of(key, value) for key, value in dict(entries).items()]
+        refusal = Refusal(Code.UNAVAILABLE, "the group's coordinator begins anew", retry_after_ms=100)
+        self.replies = [(to, refusal) for to in self.suspend()]
+        self.groups = Groups()
+        self._sessions, self._pacing = Sessions(), Pacing()
+        self.rebalances, self._expiries, self._moving = Rebalances(), Alarms(), {}
+        for change in changes:
+            self.groups.apply(change)
         self.groups.check()
         self._apply(plan.pruned(self.groups, self._topics))
         for group in self.groups.groups.values():
@@ -150,6 +165,7 @@ class Coordinator:
     def wake(self, now: int) -> None:
         """Do what is due."""
         for name, member_id in self._sessions.expired(now):
+            self.session_timeouts += 1
             self._remove(now, self.groups.groups[name], member_id, "session_expired")
         for (name, member_id), partitions in self._sessions.overdue(now):
             self._release(now, self.groups.groups[name], member_id, partitions, cut_off=True)
@@ -192,9 +208,10 @@ class Coordinator:
 
     def _tell(self, now: int, group: Group) -> None:
         """Answer those who wait for news, and note when there is none to come."""
+        self.changed[group.name] = None
         self._note_moves(group)
         if group.name not in self._pacing and group.name not in self._moving:
-            self._rebalances.settled(now, group.name)
+            self.rebalances.settled(now, group.name)
         for watch in self._watches.of(group.name):
             member = plan.member_of(group, watch.member_id)
             if isinstance(member, Refusal):
@@ -211,7 +228,7 @@ class Coordinator:
             self._moving[group.name] = None
 
     def _unsettle(self, now: int, name: str, reason: str) -> None:
-        self._rebalances.triggered(now, name, reason)
+        self.rebalances.triggered(now, name, reason)
         self._pacing.trigger(now, name)
 
     def _rebalance(self, now: int, name: str) -> None:
@@ -220,7 +237,7 @@ class Coordinator:
         if group is None:
             self._tell(now, before)
             return
-        self._rebalances.assigned(name, self._clock.wall_ms(now), describe.gained(before, group))
+        self.rebalances.assigned(name, self._clock.wall_ms(now), describe.gained(before, group))
         self._stand(now, group)
 
     def _release(
@@ -230,7 +247,7 @@ class Coordinator:
         if after is None:
             return group
         count = describe.count_owned(group.members[member_id]) - describe.count_owned(after.members[member_id])
-        self._rebalances.revoked(group.name, count, cut_off=cut_off)
+        self.rebalances.revoked(group.name, count, cut_off=cut_off)
         self._stand(now, after)
         return after
 
@@ -245,19 +262,20 @@ class Coordinator:
         self._apply(plan.ending(self.groups, name))
         self._expiries.drop(name)
         self._pacing.drop(name)
-        self._rebalances.forget(name)
+        self.rebalances.forget(name)
 
     # --- members
 
-    def _member(self, now: int, group: str, member_id: str) -> tuple[Group, Member] | Refusal:
-        """A member that was heard of."""
+    def _member(self, now: int, group: str, member_id: str, *, heard: bool = True) -> tuple[Group, Member] | Refusal:
+        """A member that was heard of, unless somebody else asks on its behalf."""
         found = self.groups.groups.get(group)
         if found is None:
             return Refusal(Code.UNKNOWN_MEMBER, f"there is no group {group!r}", "member_id")
         member = plan.member_of(found, member_id)
         if isinstance(member, Refusal):
             return member
-        self._sessions.get(group, member_id).last = now
+        if heard:
+            self._sessions.get(group, member_id).last = now
         return found, member
 
     def _join(self, now: int, request: JoinGroup) -> GroupAnswer:
@@ -296,6 +314,8 @@ class Coordinator:
         session = self._sessions.get(group.name, member.member_id)
         session.told = describe.fingerprint(group, member)
         assigned = rebalance.assigned(member)
+        session.answered = rebalance.tenures(member, assigned)
+        self.changed[group.name] = None
         return Joined(
             member.member_id,
             group.generation,
@@ -309,6 +329,7 @@ class Coordinator:
         )
 
     def _heartbeat(self, now: int, request: GroupHeartbeat) -> GroupAnswer:
+        self.heartbeats += 1
         found = self._member(now, request.group, request.member_id)
         if isinstance(found, Refusal):
             return found
@@ -328,11 +349,12 @@ class Coordinator:
         deadline_ms = 0 if deadline is None else self._clock.wall_ms(deadline)
         required = session.told != seen if member.eager else bool(going)
         return GroupBeat(
-            group.generation, self._state(group), rebalance.assigned(member), going, deadline_ms, required, seen
+            group.generation, self.state(group), rebalance.assigned(member), going, deadline_ms, required, seen
         )
 
     def _watch(self, now: int, to: int, request: WatchGroup) -> None:
-        found = self._member(now, request.group, request.member_id)
+        self.heartbeats += request.counts
+        found = self._member(now, request.group, request.member_id, heard=request.counts)
         if isinstance(found, Refusal):
             self.replies.append((to, found))
             return
@@ -360,7 +382,7 @@ class Coordinator:
         told = self._sessions.get(request.group, request.member_id).asked(request.revoked, request.generation)
         group = self._release(now, found[0], request.member_id, told)
         pending = rebalance.to_revoke(group.members[request.member_id])
-        return RevokedPartitions(sum(len(partitions) for partitions in pending.values()), self._state(group))
+        return RevokedPartitions(sum(len(partitions) for partitions in pending.values()), self.state(group))
 
     # --- offsets
 
@@ -397,7 +419,8 @@ class Coordinator:
 
     # --- groups
 
-    def _state(self, group: Group) -> GroupState:
+    def state(self, group: Group) -> GroupState:
+        """How a group is."""
         if not group.members:
             return GroupState.EMPTY
         if group.name in self._pacing:
@@ -425,11 +448,11 @@ class Coordinator:
 
     def _described(self, group: Group) -> GroupReply:
         heard_ms = [self._clock.wall_ms(self._sessions.get(group.name, member_id).last) for member_id in group.members]
-        return describe.group_reply(group, self._state(group), heard_ms)
+        return describe.group_reply(group, self.state(group), heard_ms)
 
     def _describe_rebalances(self, now: int, request: DescribeRebalances) -> GroupAnswer:
         found = plan.group_of(self.groups, request.group) if request.group else None
-        return found if isinstance(found, Refusal) else self._rebalances.describe(request.group)
+        return found if isinstance(found, Refusal) else self.rebalances.describe(request.group)
 
     def _delete(self, now: int, request: DeleteGroup) -> GroupAnswer:
         planned = plan.plan_delete(self.groups, request.group)
@@ -447,7 +470,7 @@ class Coordinator:
         self._pacing.check()
         self._watches.check()
         self._expiries.check()
-        self._rebalances.check(self.groups.groups)
+        self.rebalances.check(self.groups.groups)
         for name, group in self.groups.groups.items():
             assert (name in self._expiries) == (not group.members)
             assert (name in self._moving) == (not rebalance.is_settled(group))

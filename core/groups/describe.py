@@ -11,7 +11,7 @@ from goqueue.core.groups.verbs import GroupMemberReply, GroupReply, GroupState
 def fingerprint(group: Group, member: Member) -> int:
     """A number that differs when what a member is to be told differs; the same after a restart, and never 0."""
     told = repr((group.generation, assigned(member), to_revoke(member)))
-    return (mmh3.hash64(told, 0, False)[0] >> 1) or 1
+    return (mmh3.hash64(told, signed=False)[0] >> 1) or 1
 
 
 def group_reply(group: Group, state: GroupState, heard_ms: list[int]) -> GroupReply:

@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 
 from goqueue.core.groups.state import Group
 from goqueue.core.groups.verbs import RebalancesReply
+from goqueue.core.histogram import Histogram
 
 
 @define
@@ -32,6 +33,8 @@ class Rebalances:
     _all: _Tally = field(factory=_Tally)
     _groups: dict[str, _Tally] = field(factory=dict)
     _running: dict[str, _Episode] = field(factory=dict)
+    # From what made a rebalance necessary until everything was handed over.
+    latency: Histogram = field(factory=Histogram)
 
     def triggered(self, now: int, group: str, reason: str) -> None:
         """Something happened that may lead to a rebalance."""
@@ -63,6 +66,7 @@ class Rebalances:
         episode = self._running.pop(group, None)
         if episode is None or not episode.is_counted:
             return
+        self.latency.observe(now - episode.began)
         for tally in self._tallies(group):
             counted = tally.counted
             counted.failed += episode.is_cut_off
@@ -92,3 +96,4 @@ class Rebalances:
             counted = tally.counted
             assert counted.successful + counted.failed <= counted.total
             assert sum(counted.by_reason.values()) == counted.total
+        assert sum(self.latency.counts) == self._all.counted.successful + self._all.counted.failed

@@ -288,17 +288,26 @@ def fetched(
     for topic in names:
         for partition in range(topics.get(topic, 0)):
             record = committed.get((topic, partition))
-            lag = _lag(record, group.config.get("start", "earliest") == "latest", ends(topic, partition))
+            lag = left_to_read(group, record, ends(topic, partition))
             offsets.append(GroupOffset(topic, partition, _offset(record), lag))
     return offsets
 
 
-def _lag(record: OffsetRecord | None, from_end: bool, span: tuple[int, int] | None) -> int:
+def left_to_read(group: Group, record: OffsetRecord | None, span: tuple[int, int] | None) -> int:
+    """How many messages are left to read in a partition, -1 where its ends are not known."""
     if span is None:
         return -1
     if record is None:
-        return 0 if from_end else span[1] - span[0]
+        return 0 if group.config.get("start") == "latest" else span[1] - span[0]
     return max(span[1] - max(record.offset, span[0]), 0)
+
+
+def beginning(groups: Groups, group: Group, slot: Slot, span: tuple[int, int]) -> int:
+    """Where a group goes on in a partition that reaches from `span[0]` to before `span[1]`."""
+    record = groups.committed(group.name).get(slot)
+    if record is not None:
+        return record.offset
+    return span[1] if group.config.get("start") == "latest" else span[0]
 
 
 def plan_reset(

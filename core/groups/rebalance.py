@@ -35,6 +35,11 @@ def assigned(member: Member) -> Partitions:
     return kept
 
 
+def tenures(member: Member, partitions: Partitions) -> dict[Slot, int]:
+    """The generation since when a member has each of some partitions."""
+    return {(topic, each): member.owned[topic][each] for topic, numbers in partitions.items() for each in numbers}
+
+
 def to_revoke(member: Member) -> Partitions:
     """What a member has and is to let go of."""
     going = {}

@@ -32,6 +32,8 @@ class Session:
     last: int
     timeout_ns: int
     told: int = 0
+    # What the last join was answered: an eager member knows of nothing else.
+    answered: dict[Slot, int] = field(factory=dict)
     revoking: dict[Slot, Revocation] = field(factory=dict)
 
     def deadline(self) -> int | None:

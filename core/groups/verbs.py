@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from attrs import define, field
 
+from goqueue.core.histogram import Histogram
+from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Refusal
 
 Partitions = dict[str, list[int]]
@@ -73,12 +75,16 @@ class GroupHeartbeat:
 
 @define
 class WatchGroup:
-    """A heartbeat that is answered when the member's assignment is not the one `seen`, or after `wait_ns`."""
+    """A heartbeat that is answered when the member's assignment is not the one `seen`, or after `wait_ns`.
+
+    Unless it `counts` it is none: whoever watches on a member's behalf says nothing of whether the member lives.
+    """
 
     group: str
     member_id: str
     seen: int = 0
     wait_ns: int = 0
+    counts: bool = True
 
 
 @define
@@ -134,6 +140,42 @@ class RevokedPartitions:
 
     pending: int
     state: GroupState
+
+
+# --- messages
+
+
+@define
+class PollGroup:
+    """What comes next in the member's partitions, once there is anything or after `wait_ns`; also a heartbeat.
+
+    At most `records_max` messages, and batches of `bytes_max` in all, save that a first one comes whole. One poll at a
+    time: a second one ends the first.
+    """
+
+    group: str
+    member_id: str
+    records_max: int = 500
+    bytes_max: int = 1 << 20
+    wait_ns: int = 0
+
+
+@define
+class PolledBatches:
+    """Whole batches, of which the messages with first_offset <= offset < end_offset are meant; there may be none."""
+
+    topic: str
+    partition: int
+    batches: Readable
+    first_offset: int
+    end_offset: int
+
+
+@define
+class Polled:
+    """What comes next; of one partition there may be several parts, in order."""
+
+    parts: list[PolledBatches]
 
 
 # --- offsets
@@ -196,8 +238,8 @@ class GroupOffset:
 class ResetOffsets:
     """Go on from somewhere else, in partitions that nobody reads; all of the topic's when none are named.
 
-    For a time, `found` holds the offset of the first message at or after it by partition: whoever leads the
-    partitions looks them up beforehand.
+    For a time, `at_ms` in milliseconds since 1970, `found` holds the offset of the first message at or after it by
+    partition: whoever leads the partitions looks them up before the coordinator hears of it.
     """
 
     group: str
@@ -205,6 +247,7 @@ class ResetOffsets:
     to: ResetTo
     partitions: list[int] = field(factory=list)
     offset: int = 0
+    at_ms: int = 0
     found: dict[int, int] = field(factory=dict)
     dry_run: bool = False
 
@@ -246,6 +289,18 @@ class DescribeRebalances:
     """What rebalances there were: of a group, or of all when none is named."""
 
     group: str = ""
+
+
+@define
+class MeasureGroups:
+    """What there is to count of groups, for whoever draws curves of it; of so many of them one by one.
+
+    Of two groups the one with members comes first. It is answered with what is known at once, and makes nothing.
+    """
+
+    groups_max: int = 1000
+    topics_max: int = 10_000
+    partitions_max: int = 20_000
 
 
 @define
@@ -300,12 +355,51 @@ class RebalancesReply:
     by_reason: dict[str, int] = field(factory=dict)
 
 
+@define
+class TopicMeasure:
+    """How far a group has come in a topic, all partitions added up: committed offsets, and messages left to read."""
+
+    topic: str
+    committed: int
+    lag: int
+
+
+@define
+class GroupMeasure:
+    """One group in numbers; `assigned` is how many partitions its members have."""
+
+    group: str
+    generation: int
+    members: int
+    assigned: int
+    topics: list[TopicMeasure]
+
+
+@define
+class GroupsMeasured:
+    """Groups in numbers: how many in each state, some one by one, and what was counted since the node began.
+
+    Rebalances, whose `latency` is from what makes one necessary until all is handed over, begin anew with the
+    coordinator.
+    """
+
+    states: dict[str, int]
+    groups: list[GroupMeasure]
+    rebalances: dict[str, int]
+    latency: Histogram
+    heartbeats: int
+    session_timeouts: int
+    polls: int
+    polls_empty: int
+
+
 GroupRequest = (
     JoinGroup
     | GroupHeartbeat
     | WatchGroup
     | LeaveGroup
     | RevokePartitions
+    | PollGroup
     | CommitOffsets
     | FetchOffsets
     | ResetOffsets
@@ -313,18 +407,21 @@ GroupRequest = (
     | ListGroups
     | DescribeGroup
     | DescribeRebalances
+    | MeasureGroups
     | DeleteGroup
 )
 GroupAnswer = (
     Joined
     | GroupBeat
     | RevokedPartitions
+    | Polled
     | CommittedOffsets
     | list[GroupOffset]
     | list[OffsetChange]
     | list[GroupReply]
     | GroupReply
     | RebalancesReply
+    | GroupsMeasured
     | Refusal
     | None
 )

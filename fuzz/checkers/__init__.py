@@ -6,13 +6,18 @@ has acknowledged, and what lies on the disk. None of them changes anything. Star
 
 from goqueue.fuzz.checkers.agreement import Agreement
 from goqueue.fuzz.checkers.answers import Answers
+from goqueue.fuzz.checkers.assignments import Assignments
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.checkers.compaction import Compaction
 from goqueue.fuzz.checkers.contents import Contents
 from goqueue.fuzz.checkers.deletion import Deletion
 from goqueue.fuzz.checkers.durability import Durability
+from goqueue.fuzz.checkers.exclusive import Exclusive
+from goqueue.fuzz.checkers.fencing import Fencing
+from goqueue.fuzz.checkers.offsets import Offsets
 from goqueue.fuzz.checkers.once import Once
 from goqueue.fuzz.checkers.order import Order
+from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.checkers.retention import Retention
 from goqueue.fuzz.checkers.sequences import Sequences
 from goqueue.fuzz.checkers.visibility import Visibility
@@ -20,5 +25,5 @@ from goqueue.fuzz.checkers.watermark import Watermark
 
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
-    Watermark,
+    Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
 )  # fmt: skip

@@ -1,9 +1,11 @@
 """Every request is answered once by the process that took it, at the latest when the world comes to rest.
 
-Whether somebody waits for the answer makes no difference, save to a fetch.
+Whether somebody waits for the answer makes no difference, save to a fetch and to what is asked of a group.
 """
 
-from goqueue.core.verbs import Fetch, Publish, PublishBatch, PublishReply, Refusal, Reply
+from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import GroupRequest
+from goqueue.core.verbs import Fetch, Publish, PublishBatch, PublishReply, Refusal
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 
@@ -21,5 +23,5 @@ class Answers(Checker):
     def ended(self) -> None:
         """Nobody waits any more."""
         for asked in self.history.open.values():
-            if not (asked.is_forgotten and isinstance(asked.request, Fetch)):
+            if not (asked.is_forgotten and isinstance(asked.request, Fetch | GroupRequest)):
                 raise Violation(f"request {asked.to} of {asked.client} was never answered: {asked.request}"[:500])

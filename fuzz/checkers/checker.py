@@ -1,8 +1,9 @@
 """What the world tells a checker."""
 
+from goqueue.core.calls import Reply
+from goqueue.core.cluster.plan import is_own
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Reply
 from goqueue.fuzz.history import Asked, History
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -17,15 +18,27 @@ class Sight:
         self.history = history
         self.disk = disk
         self.node: Node | None = None
+        self.now = 0
         self.wall_ms = 0
+        # How many turns there were of all nodes.
+        self.turns = 0
+
+    def turned(self, now: int, wall_ms: int) -> None:
+        """A turn of the node begins."""
+        self.now, self.wall_ms = now, wall_ms
+        self.turns += 1
 
     def topic_ids(self) -> dict[str, int]:
         """The topics that the node leads."""
-        return {} if self.node is None else {name: one.topic.topic_id for name, one in self.node._topics.items()}
+        return {} if self.node is None else {name: one.topic.topic_id for name, one in self.node.led.topics.items()}
 
     def partitions(self) -> list[tuple[int, Partition]]:
-        """(topic id, partition) of all that are open."""
-        leaders = [] if self.node is None else self.node._topics.values()
+        """(topic id, partition) of all that are open, of topics that are not the node's own."""
+        return [(topic_id, partition) for topic_id, partition in self.all_partitions() if not is_own(partition.topic)]
+
+    def all_partitions(self) -> list[tuple[int, Partition]]:
+        """(topic id, partition) of all that are open, also of the node's own topics."""
+        leaders = [] if self.node is None else self.node.led.topics.values()
         return [(leader.topic.topic_id, partition) for leader in leaders for partition in leader.partitions()]
 
 

@@ -1,6 +1,7 @@
 """When a deletion is answered, the topic's folder is gone and stays gone until the topic is made again."""
 
-from goqueue.core.verbs import DeleteTopic, Reply
+from goqueue.core.calls import Reply
+from goqueue.core.verbs import DeleteTopic
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 

@@ -1,6 +1,6 @@
 """Messages of one producer lie in a partition, lane by lane, in the order in which it sent them."""
 
-from goqueue.core.verbs import Reply
+from goqueue.core.calls import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 

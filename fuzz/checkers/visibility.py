@@ -1,6 +1,7 @@
 """Readers see what is acknowledged and nothing beyond: an answer ends at the high watermark that it names."""
 
-from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset, Reply
+from goqueue.core.calls import Reply
+from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 

@@ -28,7 +28,7 @@ class Watermark(Checker):
 
     def stepped(self) -> None:
         """Look at every partition."""
-        for topic_id, partition in self.sight.partitions():
+        for topic_id, partition in self.sight.all_partitions():
             place, reached = (topic_id, partition.number), partition.high_watermark
             seen = self._seen.get(place, 0)
             if reached < seen and place in self._shaken:

@@ -2,6 +2,7 @@
 
 from random import Random
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.verbs import (
     AlterTopic,
     Code,
@@ -12,8 +13,6 @@ from goqueue.core.verbs import (
     DescribeTopic,
     ListTopics,
     Refusal,
-    Reply,
-    Request,
 )
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
@@ -31,7 +30,8 @@ class Admin(Client):
         """An administrator has more patience than a producer, once there are topics."""
         if self._to_create:
             return 1_000_000
-        return self.random.randint(0, 4_000_000 if self.options.alters_fsync else 20_000_000)
+        most_ns = 4_000_000 if self.options.alters_fsync else 20_000_000
+        return self.random.randint(0, max(most_ns, 4 * self.options.think_ns))
 
     def next_request(self) -> Request:
         """A change, or a question."""

@@ -5,6 +5,7 @@ Time begins at `now == 0`, when the wall says WALL_MS.
 
 from collections.abc import Iterable
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, Sync, SyncToken
@@ -15,7 +16,7 @@ from goqueue.core.ready import Fetching, Ready
 from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Caller, CreateTopic, Reply, Request
+from goqueue.core.verbs import Caller, CreateTopic
 from tests.core.log.batches import WALL_MS, beginning
 
 CALLER = Caller("test")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from goqueue.core.calls import Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.records import METADATA_CODEC, TopicAltered, TopicCreated, TopicDeleted, TopicRemoved
 from goqueue.core.cluster.topic_settings import full_config
@@ -32,7 +33,6 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
     Refusal,
-    Request,
     TopicReply,
 )
 from tests.core.driven_node import CALLER, DrivenNode, opened_empty, stored, token_of, values

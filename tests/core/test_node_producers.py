@@ -2,6 +2,7 @@
 
 import pytest
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import Fsync
 from goqueue.core.node import Node, NodeOptions
@@ -19,8 +20,6 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
     Refusal,
-    Reply,
-    Request,
 )
 from goqueue.storage.node_disk import NodeDisk
 from goqueue.storage.simulated import SimulatedDisk

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from attrs import define
 
+from goqueue.core.calls import Reply
 from goqueue.core.log import log as log_module
 from goqueue.core.log import retention
 from goqueue.core.log.compaction import Compactor
@@ -24,7 +25,7 @@ from goqueue.core.partition.partition import Partition, Publishing
 from goqueue.core.partition.recent import RecentBatches, _Kept
 from goqueue.core.ready import Send
 from goqueue.core.records.batch import Header, read_header
-from goqueue.core.verbs import Fetch, NewRecord, PublishReply, Refusal, Reply
+from goqueue.core.verbs import Fetch, NewRecord, PublishReply, Refusal
 from goqueue.fuzz.options import Options
 from goqueue.storage import compacting
 from goqueue.storage.jobs import StreamJob

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from goqueue.core.verbs import DescribeTopic, Fetch, PublishBatch, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.verbs import DescribeTopic, Fetch, PublishBatch
 from goqueue.fuzz.network import Connection
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client

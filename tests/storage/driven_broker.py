@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.node import Node, NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.verbs import Caller, CreateTopic, Fetch, Fetched, NewRecord, Publish, Refusal, Reply, Request
+from goqueue.core.verbs import Caller, CreateTopic, Fetch, Fetched, NewRecord, Publish, Refusal
 from goqueue.storage.disk import Disk
 from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.store import Store
@@ -74,6 +75,14 @@ class DrivenBroker:
         self._last_to += 1
         self.node.ask(self.now, self._last_to, Caller(), request)
         return self._last_to
+
+    def answered(self) -> list[int]:
+        """The numbers of all requests whose answers are there and were not looked at."""
+        return sorted(self._answers)
+
+    def taken(self, to: int) -> Reply:
+        """The answer to a request that was answered."""
+        return self._answers.pop(to)
 
     def answer(self, request: Request) -> Reply:
         """Ask, settle, and the answer."""

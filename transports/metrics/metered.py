@@ -8,7 +8,9 @@ messages, counts for itself.
 import time
 from collections.abc import Callable
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.errors import BatchError
+from goqueue.core.groups.verbs import Polled, PollGroup
 from goqueue.core.records.batch import locate
 from goqueue.core.verbs import (
     Caller,
@@ -19,13 +21,11 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
     Refusal,
-    Reply,
-    Request,
 )
 from goqueue.transports.broker import Broker
 from goqueue.transports.metrics.meters import BrokerMeters
 
-MEASURED = (Publish, PublishBatch, Fetch)
+MEASURED = (Publish, PublishBatch, Fetch, PollGroup)
 ALL_WELL = {Published}
 
 
@@ -72,6 +72,11 @@ class MeteredBroker:
                 meters.fetch_latency.observe(time.monotonic_ns() - since)
             if isinstance(reply, Fetched) and reply.batches and not caller.protocol.startswith("http"):
                 meters.count_consumed(request.topic, reply.next_offset - request.offset, len(reply.batches))
+            return
+        if isinstance(request, PollGroup):
+            if isinstance(reply, Polled) and not caller.protocol.startswith("http"):
+                for part in reply.parts:
+                    meters.count_consumed(part.topic, part.end_offset - part.first_offset, len(part.batches))
             return
         meters.publish_latency.observe(time.monotonic_ns() - since)
         if isinstance(reply, Refusal):

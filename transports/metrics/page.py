@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from goqueue.core.groups.verbs import GroupsMeasured
 from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.verbs import NodeReply
 from goqueue.storage.meters import StoreMeters
@@ -20,12 +21,12 @@ class MetricsPage:
         self._store = store
         self._connections = connections
 
-    def written(self, node: NodeReply) -> bytes:
-        """The page for a node as it describes itself."""
+    def written(self, node: NodeReply, groups: GroupsMeasured) -> bytes:
+        """The page for a node as it describes itself and its groups."""
         there = {topic.name for topic in node.streams}
         for gone in [topic for topic in self.broker.consumed if topic not in there]:
             del self.broker.consumed[gone]
-        sources = Sources(node, self.broker, self._store, self._connections())
+        sources = Sources(node, groups, self.broker, self._store, self._connections())
         lines = [line for metric in METRICS for line in _lines(metric, sources)]
         return "".join(lines).encode()
 

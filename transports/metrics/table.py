@@ -1,13 +1,15 @@
 """Every metric there is: its name, what it means, and where its numbers come from.
 
 Names are `goqueue_`, the room that it is about, what is counted and in which unit; counters end in `_total`. There are
-no labels for partitions, whose number has no bound. docs/operations.md lists what is here, and a test compares.
+no labels for partitions, whose number has no bound, and none for groups beyond what `MeasureGroups` counts one by one.
+docs/operations.md lists what is here, and a test compares.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define
 
+from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import Histogram
 from goqueue.core.verbs import NodeReply, TopicReply
 from goqueue.storage.meters import StoreMeters
@@ -25,6 +27,7 @@ class Sources:
     """Where numbers come from."""
 
     node: NodeReply
+    groups: GroupsMeasured
     broker: BrokerMeters
     store: StoreMeters
     connections: int
@@ -77,6 +80,26 @@ def _with_meters(read: Callable[[BrokerMeters, str], int]) -> Callable[[Sources]
     ]
 
 
+def _by_label(label: str, read: Callable[[GroupsMeasured], dict[str, int]]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [(((label, name),), number) for name, number in read(sources.groups).items()]
+
+
+def _by_group(read: Callable[[GroupMeasure], int]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [((("group", group.group),), read(group)) for group in sources.groups.groups]
+
+
+def _by_group_and_topic(read: Callable[[TopicMeasure], int]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [
+        ((("group", group.group), ("topic", topic.topic)), read(topic))
+        for group in sources.groups.groups
+        for topic in group.topics
+    ]
+
+
+def _unlisted(sources: Sources) -> int:
+    return sum(sources.groups.states.values()) - len(sources.groups.groups)
+
+
 METRICS: tuple[Metric, ...] = (
     Metric("broker_build_info", GAUGE, "Always 1; the labels say which node and release this is.",
            lambda sources: [((("node", sources.node.node_id), ("version", sources.node.version)), 1)]),
@@ -112,4 +135,29 @@ METRICS: tuple[Metric, ...] = (
            _by_topic(_end_offsets)),
     Metric("storage_log_start_offset", GAUGE, "The offsets of the first messages, all partitions added up.",
            _by_topic(_start_offsets)),
+    Metric("consumer_groups", GAUGE, "Groups, by state.", _by_label("state", lambda groups: groups.states)),
+    Metric("consumer_groups_unlisted", GAUGE, "Groups that have no samples of their own below, for there are too many.",
+           _one(_unlisted)),
+    Metric("consumer_group_members", GAUGE, "Members of a group.", _by_group(lambda group: group.members)),
+    Metric("consumer_group_generation", GAUGE, "How often a group's partitions were divided anew.",
+           _by_group(lambda group: group.generation)),
+    Metric("consumer_assigned_partitions", GAUGE, "Partitions that a group's members have.",
+           _by_group(lambda group: group.assigned)),
+    Metric("consumer_committed_offset", GAUGE, "Offsets that a group has committed to, all partitions added up.",
+           _by_group_and_topic(lambda topic: topic.committed)),
+    Metric("consumer_lag_messages", GAUGE, "Messages that a group has yet to read, all partitions added up.",
+           _by_group_and_topic(lambda topic: topic.lag)),
+    Metric("consumer_rebalances_total", COUNTER, "Rebalances, by what made them necessary.",
+           _by_label("reason", lambda groups: groups.rebalances)),
+    Metric("consumer_rebalance_latency_seconds", HISTOGRAM,
+           "From what makes a rebalance necessary until all partitions are handed over.",
+           lambda sources: sources.groups.latency),
+    Metric("consumer_polls_total", COUNTER, "Polls of members that were answered.",
+           _one(lambda sources: sources.groups.polls)),
+    Metric("consumer_polls_empty_total", COUNTER, "Those that brought nothing.",
+           _one(lambda sources: sources.groups.polls_empty)),
+    Metric("consumer_heartbeats_total", COUNTER, "Heartbeats of members, watches included.",
+           _one(lambda sources: sources.groups.heartbeats)),
+    Metric("consumer_session_timeouts_total", COUNTER, "Members that were not heard of for a session.",
+           _one(lambda sources: sources.groups.session_timeouts)),
 )  # fmt: skip

@@ -6,7 +6,8 @@ from typing import Protocol, TypeVar
 from attrs import define
 from msgspec import Struct, json
 
-from goqueue.core.verbs import Caller, Refusal, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.verbs import Caller, Refusal
 from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.decoding import decode_body, whole_number
 from goqueue.transports.rest.errors import refused
@@ -40,6 +41,11 @@ class Call:
     def topic(self) -> str:
         """The topic in the path."""
         return self.names["topic"]
+
+    @property
+    def group(self) -> str:
+        """The group in the path."""
+        return self.names["group"]
 
     @property
     def partition(self) -> int:

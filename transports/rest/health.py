@@ -1,5 +1,6 @@
 """The endpoints that say how the node is, and what it has counted."""
 
+from goqueue.core.groups.verbs import GroupsMeasured, MeasureGroups
 from goqueue.core.verbs import DescribeNode, NodeReply
 from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest.bodies import (
@@ -66,7 +67,8 @@ async def stats(call: Call) -> Answer:
 async def metrics(call: Call) -> Answer:
     """GET /metrics and /admin/metrics."""
     node = await call.ask(DescribeNode(), NodeReply)
-    return Answer(200, call.metrics.written(node), CONTENT_TYPE)
+    groups = await call.ask(MeasureGroups(), GroupsMeasured)
+    return Answer(200, call.metrics.written(node, groups), CONTENT_TYPE)
 
 
 def _accepting(draining: bool) -> CheckView:

@@ -105,4 +105,5 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 def _query_parameter(parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = dict(KINDS[parameter.kind])
-    return {"name": parameter.name, "in": "query", "description": parameter.meaning, "schema": schema}
+    described = {"name": parameter.name, "in": "query", "description": parameter.meaning, "schema": schema}
+    return {**described, "required": True} if parameter.is_required else described

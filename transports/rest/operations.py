@@ -1,11 +1,12 @@
-"""The edge of a port for those who watch: metrics and health, and nothing that reads or changes data."""
+"""Edges that serve a part of the table: a port for those who watch, and a broker that is not to be counted."""
 
 from goqueue.transports.rest.edge import Edge
 from goqueue.transports.rest.errors import error_body
 from goqueue.transports.rest.exchange import Answer, Question
 from goqueue.transports.rest.routes import PREFIX
 
-SERVED = ("/metrics", "/admin/metrics", "/health", "/healthz", "/livez", "/readyz")
+COUNTED = ("/metrics", "/admin/metrics")
+SERVED = (*COUNTED, "/health", "/healthz", "/livez", "/readyz")
 
 
 class OperationsEdge:
@@ -22,3 +23,20 @@ class OperationsEdge:
 
     def leave(self) -> None:
         """See Edge; whoever watches is served to the last."""
+
+
+class UncountedEdge:
+    """See Edge; everything but the metrics."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+
+    async def answer(self, question: Question) -> Answer:
+        """See Edge."""
+        if question.path.removeprefix(f"/{PREFIX}") in COUNTED:
+            return Answer(404, error_body("not_found", "metrics are switched off, by metrics.enabled", "path"))
+        return await self._edge.answer(question)
+
+    def leave(self) -> None:
+        """See Edge."""
+        self._edge.leave()

@@ -9,7 +9,19 @@ from urllib.parse import unquote
 from attrs import define, field
 
 from goqueue.transports.metrics.page import CONTENT_TYPE
-from goqueue.transports.rest import bodies, following, health, publishing, topics
+from goqueue.transports.rest import (
+    bodies,
+    cooperative,
+    following,
+    group_bodies,
+    group_offsets,
+    groups,
+    health,
+    memberships,
+    polling,
+    publishing,
+    topics,
+)
 from goqueue.transports.rest.call import Endpoint
 from goqueue.transports.rest.errors import RestError
 from goqueue.transports.rest.exchange import JSON
@@ -24,6 +36,7 @@ class Parameter:
     name: str
     kind: str
     meaning: str
+    is_required: bool = False
 
 
 @define
@@ -53,9 +66,18 @@ READING = (
     Parameter("isolation", "string", "read_uncommitted or read_committed."),
     Parameter("follow", "boolean", "Send messages as they come, as NDJSON, or as events for text/event-stream."),
 )
+OFFSETS = (Parameter("topic", "string", "Of this topic alone."),)
+MEMBER = (Parameter("member_id", "string", "Of this member alone."),)
+POLLING = (
+    Parameter("member_id", "string", "Who asks.", is_required=True),
+    Parameter("max_messages", "integer", "At most so many messages: 1 to 10000, 500 if not said."),
+    Parameter("timeout", "duration", "With no message there, wait so long for one: at most 60s."),
+    Parameter("isolation", "string", "read_uncommitted or read_committed."),
+)
 VERBOSE = (Parameter("verbose", "boolean", "Accepted; the answer always has the checks."),)
 TOPIC = "/topics/{topic}"
 MESSAGES = "/topics/{topic}/partitions/{partition}/messages"
+GROUP = "/groups/{group}"
 
 ROUTES: tuple[Route, ...] = (
     Route("POST", "/topics", "Topics", "Make a topic", topics.create_topic, bodies.TopicMade,
@@ -76,6 +98,47 @@ ROUTES: tuple[Route, ...] = (
           bodies.PublishedView, bodies.OneMessageDraft, refusals=(400, 404, 413, 503)),
     Route("GET", MESSAGES, "Messages", "Read messages by offset or time, or follow them", following.read_or_follow,
           bodies.MessagesView, query=READING, refusals=(400, 404, 422), streams=True),
+    Route("GET", "/groups", "Groups", "List the groups", groups.list_groups, group_bodies.GroupsView,
+          refusals=(503,)),
+    Route("GET", GROUP, "Groups", "Describe a group", groups.describe_group, group_bodies.GroupView,
+          refusals=(404, 503)),
+    Route("PATCH", GROUP, "Groups", "Change settings of a group", groups.alter_group, group_bodies.GroupView,
+          group_bodies.SettingsDraft, refusals=(400, 404, 409, 503)),
+    Route("DELETE", GROUP, "Groups", "Remove a group without members, and its offsets", groups.delete_group,
+          group_bodies.GroupGone, refusals=(404, 409, 503)),
+    Route("POST", f"{GROUP}/join", "Groups", "Become a member, or learn anew what to read", memberships.join,
+          group_bodies.JoinedView, group_bodies.JoinDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/heartbeat", "Groups", "Stay a member", memberships.heartbeat, group_bodies.BeatView,
+          group_bodies.BeatDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/leave", "Groups", "Leave a group", memberships.leave, group_bodies.LeftView,
+          group_bodies.MemberDraft, refusals=(400, 404, 409, 503)),
+    Route("GET", f"{GROUP}/poll", "Groups", "The next messages of the member's partitions", polling.poll,
+          group_bodies.PolledViews, query=POLLING, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/commit", "Groups", "Say how far the group has come", group_offsets.commit,
+          group_bodies.CommittedView, group_bodies.CommitDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/offsets", "Groups", "The same by another name", group_offsets.commit,
+          group_bodies.CommittedView, group_bodies.CommitDraft, refusals=(400, 404, 409, 503)),
+    Route("GET", f"{GROUP}/offsets", "Groups", "How far the group has come, and what is left to read",
+          group_offsets.fetch_offsets, group_bodies.OffsetsView, query=OFFSETS, refusals=(400, 404, 503)),
+    Route("POST", f"{GROUP}/offsets/reset", "Groups", "Go on somewhere else", group_offsets.reset_offsets,
+          group_bodies.ResetView, group_bodies.ResetDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/join/cooperative", "Groups", "Become a member that gives up single partitions",
+          cooperative.join, group_bodies.JoinedView, group_bodies.JoinDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/heartbeat/cooperative", "Groups", "Stay a member, and learn what to read and to give up",
+          cooperative.heartbeat, group_bodies.CooperativeBeatView, group_bodies.BeatDraft,
+          refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/revoke", "Groups", "Confirm that partitions were given up", cooperative.revoke,
+          group_bodies.RevokedView, group_bodies.RevokedDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{GROUP}/leave/cooperative", "Groups", "Leave a group", cooperative.leave,
+          group_bodies.CooperativeLeftView, group_bodies.MemberDraft, refusals=(400, 404, 409, 503)),
+    Route("GET", f"{GROUP}/assignment", "Groups", "Who reads what", cooperative.describe_assignment,
+          group_bodies.AssignmentView, query=MEMBER, refusals=(400, 404, 503)),
+    Route("GET", f"{GROUP}/cooperative", "Groups", "Describe a group, with its rebalances", cooperative.describe,
+          group_bodies.CooperativeView, refusals=(404, 503)),
+    Route("GET", f"{GROUP}/rebalance/stats", "Groups", "The rebalances of a group", groups.describe_rebalances,
+          group_bodies.RebalancesView, refusals=(404, 503)),
+    Route("GET", "/rebalance/stats", "Groups", "The rebalances of all groups", groups.describe_rebalances,
+          group_bodies.RebalancesView, refusals=(503,)),
     Route("GET", "/health", "Health", "How the node is", health.health, bodies.HealthView, refusals=(503,)),
     Route("GET", "/healthz", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
     Route("GET", "/livez", "Health", "Whether the node is alive", health.alive, bodies.AliveView),

@@ -15,7 +15,7 @@ from goqueue.core.verbs import Caller, Fetch, NewRecord, Publish, PublishBatch
 from tests.core.capture.traffic import VOCABULARY, Traffic, fresh_node
 from tests.core.driven_node import stored
 
-QUERIES = {"is_started", "check"}
+QUERIES = {"is_started", "looks_into", "check"}
 
 
 class Recorded:

@@ -7,9 +7,28 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from goqueue.core.calls import Request
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.values import ValueWriter
 from goqueue.core.clock import Clock
+from goqueue.core.groups.plan import SESSION_MS_MAX
+from goqueue.core.groups.verbs import (
+    CommitOffsets,
+    DescribeGroup,
+    FetchOffsets,
+    GroupHeartbeat,
+    Joined,
+    JoinGroup,
+    LeaveGroup,
+    ListGroups,
+    MeasureGroups,
+    PartitionOffset,
+    PollGroup,
+    ResetOffsets,
+    ResetTo,
+    RevokePartitions,
+    WatchGroup,
+)
 from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
 from goqueue.core.metadata import METADATA_STREAM
 from goqueue.core.node import Node, NodeOptions
@@ -29,7 +48,6 @@ from goqueue.core.verbs import (
     NewRecord,
     Publish,
     PublishBatch,
-    Request,
 )
 from goqueue.storage.capture import core_vocabulary
 from tests.core.driven_node import opened_empty, stored
@@ -73,6 +91,7 @@ class Traffic:
         self._reads: list[Fetching] = []
         self._compactions: list[Compact] = []
         self._failed: set[str] = set()
+        self._members: list[str] = []
         self._callers = [Caller("client"), Caller("other", "http", "ann", "acme", "trace-1")]
         self.call("take")
 
@@ -89,6 +108,8 @@ class Traffic:
             self._removes += came.removes
             self._reads += came.reads
             self._compactions += came.compactions
+            joined = [send.reply.member_id for send in came.sends if isinstance(send.reply, Joined)]
+            self._members = (self._members + joined)[-4:]
         return came
 
     def turn(self) -> None:
@@ -132,7 +153,31 @@ class Traffic:
             Fetch(topic, partition, 0, wait_ns=SECOND_NS),
             FindOffset(topic, partition, WALL_MS + draw.randrange(4)),
         ]
+        if draw.random() < 0.25:
+            return self._group_request(draw.choice((topic, TOPICS[0])))
         return DeleteTopic(topic) if draw.random() < 0.03 else draw.choice(kinds)
+
+    def _group_request(self, topic: str) -> Request:
+        draw, group = self.random, self.random.choice(("billing", "billing", "audit"))
+        member_id = draw.choice(self._members) if self._members else "nobody"
+        generation, places = draw.randrange(3), [PartitionOffset(topic, draw.randrange(2), draw.randrange(3))]
+        kinds: list[Request] = [
+            JoinGroup(group, [topic], draw.choice(("", member_id)), session_timeout_ms=SESSION_MS_MAX),
+            JoinGroup(group, [topic], "", eager=True, session_timeout_ms=SESSION_MS_MAX),
+            GroupHeartbeat(group, member_id, generation),
+            WatchGroup(group, member_id, 1, draw.choice((0, SECOND_NS))),
+            RevokePartitions(group, member_id, generation, {topic: [0, 1]}),
+            PollGroup(group, member_id, draw.choice((1, 500)), wait_ns=draw.choice((0, SECOND_NS))),
+            PollGroup(group, member_id),
+            PollGroup(group, member_id, wait_ns=SECOND_NS),
+            CommitOffsets(group, draw.choice(("", member_id)), generation, places),
+            FetchOffsets(group),
+            ResetOffsets(group, topic, draw.choice([*ResetTo]), at_ms=WALL_MS),
+            DescribeGroup(group),
+            ListGroups(),
+            MeasureGroups(),
+        ]
+        return LeaveGroup(group, member_id) if draw.random() < 0.1 else draw.choice(kinds)
 
     def _answer(self) -> None:
         """Some of what the disk was asked for is done, or fails."""

@@ -4,7 +4,7 @@
     join A orders session=3s    a member by a name of the story's; also eager, instance=x, assignor=x, mode=x
     rejoin A                    the same member once more, with what it joined with or with other topics
     beat A [2]                  a heartbeat, in the generation it was told last or in another
-    watch A 10s                 wait for news
+    watch A 10s                 wait for news; `watch A 10s silently` on its behalf, which is no sign of life
     revoke A                    let go of all it was told to
     commit A orders-0=5 [1]     in the generation it was told last or in another; `-` for nobody
     wait 100ms                  time passes
@@ -150,9 +150,9 @@ class Story:
 
     def watch(self, words: list[str]) -> None:
         """Wait for news."""
-        name, span = words
+        name, span, *how = words
         wait_ns = parse_duration_ms(span) * MS
-        self._ask(name, WatchGroup("g", self._ids[name], self._told[name].seen, wait_ns))
+        self._ask(name, WatchGroup("g", self._ids[name], self._told[name].seen, wait_ns, "silently" not in how))
 
     def revoke(self, words: list[str]) -> None:
         """Let go of what it was told to."""
@@ -191,7 +191,7 @@ class Story:
         where = ResetTo.OFFSET if to.isdigit() else ResetTo(to)
         offset = int(to) if to.isdigit() else 0
         found = dict.fromkeys(range(8), 7) if where is ResetTo.TIME else {}
-        self._ask("-", ResetOffsets("g", topic, where, partitions, offset, found, "dry" in rest))
+        self._ask("-", ResetOffsets("g", topic, where, partitions, offset, found=found, dry_run="dry" in rest))
 
     def alter(self, words: list[str]) -> None:
         """Settings of the group."""

@@ -6,7 +6,8 @@ import logging
 import pytest
 import trio
 
-from goqueue.core.verbs import Caller, Code, Refusal, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.transports.rest.edge import Rest
 from goqueue.transports.rest.exchange import Answer, Question
 

@@ -1,0 +1,352 @@
+"""Messages for members that ask for what comes next: where each of them is in each partition, and who waits for news.
+
+A member's place in a partition is kept in memory only. It begins at the committed offset, moves on with what is handed
+out, and lasts as long as the member's tenure of the partition: what it reads next is not what it has committed, and
+neither a commit nor a reset moves it. Who lost an answer on its way leaves and joins again.
+
+A poll goes round the member's partitions, one read at a time, until it is full or has seen all of them; the next one
+begins behind the partition that filled it, so none starves. Places move when the answer is given and not before, so a
+poll that comes to nothing, for whatever reason, skips nothing. A partition that the member loses meanwhile is taken out
+of the answer.
+
+Invariants: a member has one poll at most, and each is answered once or forgotten; a place belongs to a tenure that
+lasts; whoever waits is found under each partition that it has; nothing is kept of members that are gone.
+"""
+
+from collections import deque
+
+from attrs import define, field
+
+from goqueue.core.alarms import Alarms
+from goqueue.core.groups import plan, rebalance
+from goqueue.core.groups.coordinator import Coordinator
+from goqueue.core.groups.plan import Ends
+from goqueue.core.groups.reader import Place, Poll, Reader
+from goqueue.core.groups.sessions import MemberKey
+from goqueue.core.groups.state import Slot
+from goqueue.core.groups.verbs import GroupAnswer, GroupMode, Polled, PollGroup
+from goqueue.core.groups.wishes import Wishes
+from goqueue.core.verbs import Code, Fetch, Fetched, Refusal
+
+RECORDS_MAX = 1_000_000
+BYTES_MAX = 64 << 20
+# What all polls under way may have found together before each is content with what it has.
+_FOUND_BYTES_MAX = 64 << 20
+
+
+@define
+class Polls:
+    """The polls of all members of a node's groups; `ends` tells what there is to be read of a partition."""
+
+    _coordinator: Coordinator
+    _ends: Ends
+    _wishes: Wishes
+    # Answers that hold already; those that do not are with the coordinator's.
+    replies: list[tuple[int, GroupAnswer]] = field(factory=list)
+    count: int = 0
+    empty_count: int = 0
+    _readers: dict[str, dict[str, Reader]] = field(factory=dict)
+    _by_to: dict[int, Reader] = field(factory=dict)
+    _by_read: dict[int, Reader] = field(factory=dict)
+    _came: list[tuple[int, Fetched | Refusal]] = field(factory=list)
+    # Whom to look at in this turn.
+    _due: dict[MemberKey, Reader] = field(factory=dict)
+    _waiting: dict[Slot, dict[MemberKey, Reader]] = field(factory=dict)
+    _alarms: Alarms[int] = field(factory=Alarms)
+    _found_bytes: int = 0
+
+    # --- what is asked
+
+    def poll(self, now: int, to: int, request: PollGroup) -> None:
+        """Take a poll; it is looked at in the next `turn`."""
+        refusal = self._coordinator.alive(now, request.group, request.member_id)
+        reader = refusal or self._reader(request.group, request.member_id)
+        if isinstance(reader, Refusal):
+            self._coordinator.replies.append((to, reader))
+            return
+        earlier = self._end(reader)
+        if earlier is not None:
+            self._say(earlier, Polled([]))
+        records_max = min(max(request.records_max, 1), RECORDS_MAX)
+        bytes_max = min(max(request.bytes_max, 1), BYTES_MAX)
+        # Who is waited for longer than a session lasts would be taken for dead.
+        member = self._coordinator.groups.groups[request.group].members[request.member_id]
+        wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
+        reader.poll = Poll(to, records_max, bytes_max, now + wait_ns)
+        reader.poll.begin(reader.order, reader.first)
+        self._by_to[to] = reader
+        self._due[reader.key] = reader
+
+    def _reader(self, group: str, member_id: str) -> Reader | Refusal:
+        reader = self._readers.get(group, {}).get(member_id)
+        if reader is not None:
+            return reader
+        held = self._holding(group, member_id)
+        if isinstance(held, Refusal):
+            return held
+        reader = self._readers.setdefault(group, {})[member_id] = Reader(group, member_id)
+        reader.hold(held)
+        return reader
+
+    def _holding(self, name: str, member_id: str) -> dict[Slot, int] | Refusal:
+        """What a member may be given messages of, and since which generation it has each."""
+        coordinator = self._coordinator
+        group = coordinator.groups.groups.get(name)
+        if group is None:
+            return Refusal(Code.UNKNOWN_MEMBER, f"there is no group {name!r}", "member_id")
+        member = plan.member_of(group, member_id)
+        if isinstance(member, Refusal):
+            return member
+        if group.mode is not GroupMode.EXCLUSIVE:
+            message = f"group {name} is {group.mode}, and its members are given messages, not partitions"
+            return Refusal(Code.WRONG_MODE, message, "group")
+        held = rebalance.tenures(member, rebalance.assigned(member))
+        known = coordinator.answered(name, member_id) if member.eager else held
+        return {
+            slot: since
+            for slot, since in held.items()
+            if known.get(slot) == since and slot[1] < coordinator.partitions(slot[0])
+        }
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more."""
+        reader = self._by_to.get(to)
+        if reader is not None:
+            self._end(reader)
+
+    def end_all(self) -> list[int]:
+        """Forget all members and where they were; who waits for an answer."""
+        waiting = [*self._by_to, *(to for to, _ in self.take_replies())]
+        self._readers, self._by_to, self._by_read, self._came = {}, {}, {}, []
+        self._due, self._waiting, self._alarms, self._found_bytes = {}, {}, Alarms(), 0
+        return waiting
+
+    def forget_found(self) -> None:
+        """Let go of the batches in memory: polls that have found some begin anew."""
+        for reader in self._by_to.values():
+            assert reader.poll is not None
+            if reader.poll.found:
+                reader.poll.begin(reader.order, reader.first)
+        self._found_bytes = 0
+
+    # --- what happens
+
+    def news(self, topic: str, partition: int) -> None:
+        """There may be more in a partition."""
+        slot = (topic, partition)
+        for key, reader in self._waiting.get(slot, {}).items():
+            place, span = reader.places.get(slot), self._ends(topic, partition)
+            if place is None or span is None or place.offset < span[1]:
+                self._due[key] = reader
+
+    def answered(self, number: int, reply: Fetched | Refusal) -> None:
+        """The answer to a read, if it is one of these."""
+        if number in self._by_read:
+            self._came.append((number, reply))
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        return self._alarms.deadline()
+
+    def wake(self, now: int) -> None:
+        """Have those looked at whose time is up."""
+        for to in self._alarms.due(now):
+            reader = self._by_to[to]
+            self._due[reader.key] = reader
+
+    def take_replies(self) -> list[tuple[int, GroupAnswer]]:
+        """The answers that may be sent at once."""
+        replies, self.replies = self.replies, []
+        return replies
+
+    def turn(self, now: int, appended: int, durable: int) -> None:
+        """Let every poll go as far as it can; so many batches of the journal were appended, so many are durable."""
+        changed, self._coordinator.changed = self._coordinator.changed, {}
+        for group in changed:
+            for reader in [*self._readers.get(group, {}).values()]:
+                self._follow(reader)
+        came, self._came = self._came, []
+        for number, reply in came:
+            reader_of = self._by_read.pop(number, None)
+            if reader_of is not None:
+                self._take(now, reader_of, reply)
+        due, self._due = self._due, {}
+        for reader in due.values():
+            if reader.poll is not None and not reader.poll.reading:
+                self._look(now, reader, appended, durable)
+
+    def _follow(self, reader: Reader) -> None:
+        """The member's group is not what it was."""
+        held = self._holding(reader.group, reader.member_id)
+        if isinstance(held, Refusal):
+            to = self._end(reader)
+            if to is not None:
+                self._coordinator.replies.append((to, held))
+            self._drop(reader)
+        elif held != reader.held:
+            poll = reader.poll
+            if poll is None:
+                reader.hold(held)
+                return
+            self._rouse(reader, poll)
+            before = poll.size
+            reader.hold(held)
+            self._found_bytes += poll.size - before
+            self._due[reader.key] = reader
+
+    def _drop(self, reader: Reader) -> None:
+        others = self._readers[reader.group]
+        del others[reader.member_id]
+        if not others:
+            del self._readers[reader.group]
+
+    # --- going round
+
+    def _look(self, now: int, reader: Reader, appended: int, durable: int) -> None:
+        """Read on where there is something, or be done."""
+        poll = reader.poll
+        assert poll is not None
+        if poll.is_waiting:
+            self._rouse(reader, poll)
+            poll.look_round(reader.order, reader.first)
+        is_content = poll.is_full or (poll.found and self._found_bytes > _FOUND_BYTES_MAX)
+        while poll.rest and not is_content:
+            slot = poll.rest[0]
+            span = self._ends(*slot)
+            place = None if span is None else self._place(reader, slot, span, appended)
+            poll.offset = 0 if place is None else poll.reached(place)
+            if span is None or poll.offset < span[1]:
+                self._read(reader, poll, slot, place)
+                return
+            poll.rest.popleft()
+        if poll.found or poll.deadline <= now:
+            self._finish(now, reader, poll, durable)
+        else:
+            self._wait(reader, poll)
+
+    def _place(self, reader: Reader, slot: Slot, span: tuple[int, int], appended: int) -> Place:
+        place = reader.places.get(slot)
+        if place is None:
+            groups = self._coordinator.groups
+            offset = plan.beginning(groups, groups.groups[reader.group], slot, span)
+            place = reader.places[slot] = Place(reader.held[slot], appended, offset)
+        place.offset = min(max(place.offset, span[0]), span[1])
+        return place
+
+    def _read(self, reader: Reader, poll: Poll, slot: Slot, place: Place | None) -> None:
+        poll.slot, poll.place = slot, place
+        poll.reading = self._wishes.ask(Fetch(*slot, poll.offset, poll.read_bytes(place)))
+        self._by_read[poll.reading] = reader
+
+    def _take(self, now: int, reader: Reader, reply: Fetched | Refusal) -> None:
+        """Take what a read came to, if the partition is still the member's."""
+        poll = reader.poll
+        assert poll is not None
+        poll.reading = 0
+        self._due[reader.key] = reader
+        slot, place = poll.slot, poll.place
+        if slot not in reader.held or reader.places.get(slot) is not place:
+            return
+        if place is not None and poll.reached(place) != poll.offset:
+            # What was found before it is gone, or the partition begins later by now.
+            return
+        if isinstance(reply, Refusal):
+            self._fail(now, reader, poll, reply)
+        elif place is not None and reply.batches:
+            before = poll.size
+            poll.take(slot, place, reply)
+            self._found_bytes += poll.size - before
+        else:
+            if place is not None and poll.reached(place) == place.offset:
+                place.offset = max(place.offset, reply.next_offset)
+            poll.rest = deque(each for each in poll.rest if each != slot)
+
+    def _fail(self, now: int, reader: Reader, poll: Poll, refusal: Refusal) -> None:
+        """A partition cannot be read: that is told before anything else is, and then the others have their turn."""
+        topic, partition = poll.slot
+        span = self._ends(topic, partition)
+        if refusal.code is Code.OFFSET_OUT_OF_RANGE and span is not None and not span[0] <= poll.offset <= span[1]:
+            # Retention has overtaken the read; the place follows.
+            return
+        if poll.found:
+            poll.rest, poll.bytes_left = deque([poll.slot]), 0
+            return
+        reader.first = (topic, partition + 1)
+        message = f"{topic}-{partition} cannot be read: {refusal.message}"
+        self._end(reader)
+        self._coordinator.alive(now, reader.group, reader.member_id)
+        self._say(poll.to, Refusal(refusal.code, message, refusal.field, refusal.retry_after_ms))
+
+    def _finish(self, now: int, reader: Reader, poll: Poll, durable: int) -> None:
+        """Answer with what was found; from here on it counts as read."""
+        self._coordinator.alive(now, reader.group, reader.member_id)
+        for place, part in poll.found:
+            assert reader.is_at(place, part)
+            place.offset = max(place.offset, part.end_offset)
+        if poll.found and poll.rest:
+            topic, partition = poll.slot
+            last = poll.found[-1][1]
+            is_served = (last.topic, last.partition) == poll.slot
+            reader.first = (topic, partition + is_served)
+        self._end(reader)
+        polled = Polled([part for _, part in poll.found])
+        if all(place.after <= durable for place, _ in poll.found):
+            self._say(poll.to, polled)
+        else:
+            self._coordinator.replies.append((poll.to, polled))
+            self.count += 1
+
+    def _say(self, to: int, answer: Polled | Refusal) -> None:
+        self.replies.append((to, answer))
+        self.count += 1
+        self.empty_count += isinstance(answer, Polled) and not answer.parts
+
+    def _end(self, reader: Reader) -> int | None:
+        """The member polls no more; who asked."""
+        poll, reader.poll = reader.poll, None
+        if poll is None:
+            return None
+        self._rouse(reader, poll)
+        self._by_read.pop(poll.reading, None)
+        self._found_bytes -= poll.size
+        del self._by_to[poll.to]
+        return poll.to
+
+    # --- waiting
+
+    def _wait(self, reader: Reader, poll: Poll) -> None:
+        poll.is_waiting = True
+        for slot in reader.order:
+            self._waiting.setdefault(slot, {})[reader.key] = reader
+        self._alarms.set(poll.to, poll.deadline)
+
+    def _rouse(self, reader: Reader, poll: Poll) -> None:
+        if not poll.is_waiting:
+            return
+        poll.is_waiting = False
+        for slot in reader.order:
+            others = self._waiting[slot]
+            del others[reader.key]
+            if not others:
+                del self._waiting[slot]
+        self._alarms.drop(poll.to)
+
+    # --- what must hold
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self._alarms.check()
+        readers = [reader for others in self._readers.values() for reader in others.values()]
+        assert self._found_bytes == sum(reader.poll.size for reader in readers if reader.poll is not None)
+        polling = {reader.poll.to: reader for reader in readers if reader.poll is not None}
+        assert polling == self._by_to
+        assert {reader.poll.reading for reader in polling.values() if reader.poll} - {0} == {*self._by_read}
+        waiting = [reader for reader in polling.values() if reader.poll is not None and reader.poll.is_waiting]
+        assert sum(len(reader.order) for reader in waiting) == sum(len(others) for others in self._waiting.values())
+        for reader in waiting:
+            assert all(self._waiting[slot][reader.key] is reader for slot in reader.order)
+        for reader in readers:
+            assert reader.order == sorted(reader.held)
+            assert all(reader.held.get(slot) == place.since for slot, place in reader.places.items())
+            group = self._coordinator.groups.groups.get(reader.group)
+            assert reader.group in self._coordinator.changed or (group and reader.member_id in group.members)

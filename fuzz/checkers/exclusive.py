@@ -1,0 +1,33 @@
+"""No two members have one partition at one time, and no member is dismissed while its session lasts."""
+
+from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import GroupBeat, Joined, JoinGroup, WatchGroup
+from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.history import Asked, Violation
+
+
+class Exclusive(Checker):
+    """Holds what a member is given against what others have."""
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Look at whoever has just been told something."""
+        dismissed = self.history.memberships.dismissed
+        if dismissed is not None:
+            spans = f"heard of at {dismissed.heard} for {dismissed.timeout_ns}"
+            raise Violation(f"{dismissed.member_id}, {spans}, was dismissed at {self.sight.now}: {reply}"[:500])
+        request = asked.request
+        if isinstance(reply, Joined) and isinstance(request, JoinGroup):
+            self._look(request.group, reply.member_id)
+        elif isinstance(reply, GroupBeat) and isinstance(request, WatchGroup):
+            self._look(request.group, request.member_id)
+
+    def _look(self, group: str, member_id: str) -> None:
+        seat = self.history.memberships.seat(group, member_id)
+        assert seat is not None
+        others = self.history.memberships.others(group, seat)
+        for slot in seat.holds:
+            if not seat.has(slot, self.sight.now):
+                continue
+            for other in others:
+                if other.has(slot, self.sight.now):
+                    raise Violation(f"{slot} of {group} was given to {member_id}, and {other.member_id} has it")

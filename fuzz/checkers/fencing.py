@@ -1,0 +1,56 @@
+"""A commit of a partition that somebody else has had since is refused, one by whoever has it is not.
+
+Whose partition it was is known from what members were told. A generation does for a member: a commit from before
+another one was given the partition is refused, even if it has come back since.
+"""
+
+from goqueue.core.calls import Reply
+from goqueue.core.groups.state import Slot
+from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets
+from goqueue.core.verbs import Code, Refusal
+from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.history import Asked, Violation
+from goqueue.fuzz.memberships import Seat
+
+
+class Fencing(Checker):
+    """Judges answers to the commits of members."""
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Judge each partition by itself."""
+        request = asked.request
+        if not isinstance(request, CommitOffsets) or not request.member_id:
+            return
+        seat = self.history.memberships.seat(request.group, request.member_id)
+        if seat is None:
+            return
+        if isinstance(reply, CommittedOffsets):
+            refused = {(one.topic, one.partition): one.refusal for one in reply.refusals}
+            for one in request.offsets:
+                slot = (one.topic, one.partition)
+                if slot not in refused:
+                    self._check_taken(asked, request, seat, slot)
+                elif refused[slot].code is Code.FENCED_GENERATION:
+                    self._check_fenced(asked, request, seat, slot)
+        elif isinstance(reply, Refusal) and reply.code is Code.FENCED_GENERATION:
+            if request.generation <= seat.generation and seat.lives(self.sight.now):
+                raise Violation(f"{seat.member_id} was told of generation {seat.generation}, and refused: {reply}")
+
+    def _check_taken(self, asked: Asked, request: CommitOffsets, seat: Seat, slot: Slot) -> None:
+        what = f"a commit of {slot} by {seat.member_id} in generation {request.generation} of {request.group}"
+        if 0 < seat.ended < asked.serial:
+            raise Violation(f"{what} was taken, and the member is gone")
+        own = seat.told.get(slot, (0, 0))[0]
+        for other in self.history.memberships.others(request.group, seat):
+            count, generation = other.told.get(slot, (0, 0))
+            if not 0 < count < asked.serial:
+                continue
+            if count > own or generation > request.generation:
+                raise Violation(f"{what} was taken, and {other.member_id} has been given that in {generation}")
+
+    def _check_fenced(self, asked: Asked, request: CommitOffsets, seat: Seat, slot: Slot) -> None:
+        hold = seat.holds.get(slot)
+        if hold is None or not seat.has(slot, self.sight.now):
+            return
+        if hold.serial < asked.serial and hold.generation <= request.generation <= seat.generation:
+            raise Violation(f"{seat.member_id} has {slot} since {hold.generation}, and may not commit it: {request}")

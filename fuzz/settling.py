@@ -1,0 +1,52 @@
+"""Groups after the trouble: their members behave, and each group has to come to rest; then they fall silent, and go."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from goqueue.core.calls import Reply, Request
+from goqueue.core.groups.verbs import FetchOffsets, ListGroups
+from goqueue.fuzz.checkers.rebalances import Rebalances
+from goqueue.fuzz.workloads.member import GroupClient
+from goqueue.fuzz.world import World
+
+_LOOK_NS = 300_000_000
+# A member that is gone is given up after its session, and one that lets go of nothing after a minute.
+_SETTLED_NS = 150_000_000_000
+
+
+class Settling:
+    """Brings the groups of a world to rest; `ask` asks the node."""
+
+    def __init__(self, world: World, ask: Callable[[Request], Reply]) -> None:
+        self._world = world
+        self._ask = ask
+        self._members = [client for client in world.clients if isinstance(client, GroupClient)]
+        self._rebalances = next(one for one in world.checkers if isinstance(one, Rebalances))
+
+    def run(self) -> None:
+        """Wait until all is read; whoever is a member then asks no more."""
+        if not self._members:
+            return
+        world = self._world
+        for member in self._members:
+            member.calm()
+        counts = dict(sorted(Counter(member.group for member in self._members).items()))
+        until = world.now + _SETTLED_NS
+        unrest = "nothing was asked"
+        while unrest and world.now < until:
+            pause = world.now + _LOOK_NS
+            while world.step(pause):
+                pass
+            self._ask(ListGroups())
+            for group in counts:
+                self._ask(FetchOffsets(group))
+            unrest = self._rebalances.unrest(counts)
+        self._rebalances.refuse(unrest)
+        for member in self._members:
+            member.goes_on = False
+
+    def see_end(self) -> None:
+        """The sessions are over."""
+        if self._members:
+            self._ask(ListGroups())
+            self._rebalances.see_empty()

@@ -1,0 +1,121 @@
+"""Groups in numbers: what is counted is what there is, and counting has a bound."""
+
+from goqueue.core.groups.measure import measured
+from goqueue.core.groups.verbs import (
+    CommitOffsets,
+    GroupHeartbeat,
+    GroupMeasure,
+    GroupsMeasured,
+    JoinGroup,
+    MeasureGroups,
+    PartitionOffset,
+    TopicMeasure,
+    WatchGroup,
+)
+from tests.core.driven_node import DrivenNode
+from tests.core.groups.polled_groups import PolledGroups, S
+
+
+def measure(groups: PolledGroups, request: MeasureGroups | None = None) -> GroupsMeasured:
+    return measured(request or MeasureGroups(), groups.coordinator, groups.polls, groups.ends)
+
+
+def commit(groups: PolledGroups, group: str, *places: tuple[str, int, int]) -> None:
+    groups.answer(CommitOffsets(group, "", 0, [PartitionOffset(*place) for place in places]))
+
+
+def test_a_group_is_counted_with_its_members_its_offsets_and_what_is_left_to_read() -> None:
+    groups = PolledGroups(t=2, u=1)
+    for topic, partition, count in (("t", 0, 10), ("t", 1, 5), ("u", 0, 3)):
+        groups.add(topic, partition, count)
+    commit(groups, "g", ("t", 0, 4))
+    groups.join("t", "u")
+    groups.join("t")
+    found = measure(groups)
+    topics = [TopicMeasure("t", 4, 6 + 5), TopicMeasure("u", 0, 3)]
+    assert found.groups == [GroupMeasure("g", 2, 2, 3, topics)]
+    assert found.states == {"reconciling": 1}
+
+
+def test_a_group_that_begins_with_the_latest_and_has_committed_nothing_has_no_lag() -> None:
+    groups = PolledGroups(t=1)
+    groups.add("t", 0, 10)
+    groups.join("t", start="latest")
+    assert measure(groups).groups[0].topics == [TopicMeasure("t", 0, 0)]
+
+
+def test_a_partition_whose_ends_are_not_known_counts_as_read() -> None:
+    groups = PolledGroups(t=2)
+    groups.add("t", 0, 10)
+    groups.join("t")
+    del groups.shelves["t", 1]
+    assert measure(groups).groups[0].topics == [TopicMeasure("t", 0, 10)]
+
+
+def test_groups_with_members_come_first_and_each_bound_ends_the_list() -> None:
+    groups = PolledGroups(t=2, u=3)
+    for name in ("a", "b", "c"):
+        commit(groups, name, ("t", 0, 0))
+    groups.join("t", "u")
+    names = [
+        [one.group for one in measure(groups, request).groups]
+        for request in (
+            MeasureGroups(),
+            MeasureGroups(groups_max=2),
+            MeasureGroups(topics_max=3),
+            MeasureGroups(partitions_max=8),
+            MeasureGroups(partitions_max=4),
+        )
+    ]
+    assert names == [["g", "a", "b", "c"], ["g", "a"], ["g", "a"], ["g", "a"], []]
+    assert measure(groups, MeasureGroups(groups_max=0)).states == {"empty": 3, "stable": 1}
+
+
+def test_the_ends_of_a_topic_are_looked_up_once_for_all_its_groups() -> None:
+    groups = PolledGroups(t=5)
+    for number in range(20):
+        commit(groups, f"g{number}", ("t", 0, 0))
+    asked: list[tuple[str, int]] = []
+
+    def ends(topic: str, partition: int) -> tuple[int, int] | None:
+        asked.append((topic, partition))
+        return groups.ends(topic, partition)
+
+    measured(MeasureGroups(), groups.coordinator, groups.polls, ends)
+    assert asked == [("t", number) for number in range(5)]
+
+
+def test_heartbeats_and_sessions_that_ended_are_counted() -> None:
+    groups = PolledGroups(t=1)
+    member = groups.join("t")
+    groups.answer(GroupHeartbeat("g", member, 1))
+    groups.answer(WatchGroup("g", member))
+    groups.answer(WatchGroup("g", member, counts=False))
+    groups.wait(31 * S)
+    found = measure(groups)
+    assert (found.heartbeats, found.session_timeouts) == (2, 1)
+    assert found.groups[0].members == 0
+
+
+def test_rebalances_are_counted_by_reason_with_how_long_they_took() -> None:
+    groups = PolledGroups(t=1)
+    groups.join("t")
+    # One partition stays where it is, so the second member changes nothing.
+    groups.join("t")
+    found = measure(groups)
+    assert found.rebalances == {"member_joined": 1}
+    assert sum(found.latency.counts) == 1
+    assert found.latency is not groups.coordinator.rebalances.latency
+
+
+def test_looking_makes_no_journal_and_is_answered_while_there_is_none() -> None:
+    driven = DrivenNode()
+    answer = driven.answer(MeasureGroups())
+    assert isinstance(answer, GroupsMeasured)
+    assert (answer.groups, answer.states) == ([], {})
+    assert "logs/__groups/0" not in driven.node.led.streams
+    driven.with_topic()
+    driven.answer(JoinGroup("g", ["orders"]))
+    answer = driven.answer(MeasureGroups())
+    assert isinstance(answer, GroupsMeasured)
+    assert [one.group for one in answer.groups] == ["g"]

@@ -1,0 +1,129 @@
+"""The endpoint by which a member reads its partitions without naming offsets.
+
+The node keeps where a member is, and moves on with what it gives out. So everything that was given out is in the
+answer, or the answer names it as left out: a following poll would not bring it again. For the same reason nothing that
+goes wrong after the node's answer becomes an error.
+
+An eager member is given only what its last join told it of. One that polls and sends no heartbeats would not learn that
+there is more to be had, so an answer also says what a heartbeat's would: whether to join again.
+"""
+
+from collections.abc import Iterator
+
+from attrs import define, field
+
+from goqueue.core.errors import BatchError
+from goqueue.core.groups.verbs import GroupBeat, GroupHeartbeat, Polled, PolledBatches, PollGroup
+from goqueue.core.records.batch import Header, Lane, read_header, split
+from goqueue.core.records.record import Record, iterate
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Code
+from goqueue.transports.rest.call import Call, answer
+from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
+from goqueue.transports.rest.decoding import one_of, span_ns, whole_number
+from goqueue.transports.rest.errors import invalid
+from goqueue.transports.rest.exchange import Answer
+from goqueue.transports.rest.group_bodies import LeftOutView, PolledView, PolledViews
+from goqueue.transports.rest.reading import content_bytes
+
+MESSAGES_DEFAULT = 500
+MESSAGES_MAX = 10_000
+WAIT_MAX_NS = 60 * 1_000_000_000
+# Of batches as they are stored, and of keys, values and headers in an answer; between them lies compression.
+BATCH_BYTES_MAX = 1 << 20
+CONTENT_BYTES_MAX = 32 << 20
+
+
+@define
+class Harvest:
+    """What a poll has brought so far."""
+
+    messages: list[PolledView] = field(factory=list)
+    left_out: list[LeftOutView] = field(factory=list)
+    size_bytes: int = 0
+    timestamps: Timestamps = field(factory=Timestamps)
+
+    def take(self, part: PolledBatches) -> None:
+        """Take the messages that are meant; what cannot be taken is named."""
+        for batch in split(part.batches):
+            header = read_header(batch)
+            if not header.is_control and header.next_offset > part.first_offset:
+                self._take_batch(part, batch, header)
+
+    def _take_batch(self, part: PolledBatches, batch: Readable, header: Header) -> None:
+        offset = max(header.base_offset, part.first_offset)
+        try:
+            for record in _meant(part, batch):
+                offset = record.offset
+                size = content_bytes(record)
+                if self.messages and self.size_bytes + size > CONTENT_BYTES_MAX:
+                    said = f"the answer would be larger than {CONTENT_BYTES_MAX} bytes; read these by their offsets"
+                    self._leave_out(part, header, offset, Code.TOO_LARGE, said)
+                    return
+                self._take_record(part, record, header.lane, size)
+                offset += 1
+        except BatchError as error:
+            # Compressed batches are stored as they came, so that the first reader may find what is wrong with one.
+            self._leave_out(part, header, offset, Code.CORRUPT_BATCH, f"the batch is unreadable: {error}")
+
+    def _take_record(self, part: PolledBatches, record: Record, lane: Lane, size: int) -> None:
+        view = message_view(record, PRIORITIES[lane], self.timestamps.written(record.timestamp))
+        self.messages.append(PolledView(
+            part.topic, part.partition, view.offset, view.key, view.value, view.headers, view.timestamp,
+            view.priority, view.encoding, view.headers_encoding,
+        ))  # fmt: skip
+        self.size_bytes += size
+
+    def _leave_out(self, part: PolledBatches, header: Header, offset: int, code: Code, said: str) -> None:
+        end = min(header.next_offset, part.end_offset)
+        self.left_out.append(LeftOutView(part.topic, part.partition, offset, end, said, code))
+
+
+def _meant(part: PolledBatches, batch: Readable) -> Iterator[Record]:
+    for record in iterate(batch):
+        if record.offset >= part.end_offset:
+            return
+        if record.offset >= part.first_offset:
+            yield record
+
+
+async def poll(call: Call) -> Answer:
+    """GET /groups/{group}/poll."""
+    request = _request(call)
+    polled = await call.ask(request, Polled)
+    harvest = Harvest()
+    for part in polled.parts:
+        count, size = len(harvest.messages), harvest.size_bytes
+        harvest.take(part)
+        if count < len(harvest.messages):
+            call.metrics.broker.count_consumed(part.topic, len(harvest.messages) - count, harvest.size_bytes - size)
+    view = PolledViews(harvest.messages, await _is_rebalance_required(call, request.member_id))
+    if harvest.left_out:
+        view.left_out = harvest.left_out
+    answered = answer(view)
+    # It is a GET, and yet no two are alike.
+    answered.headers = (("Cache-Control", "no-store"),)
+    return answered
+
+
+async def _is_rebalance_required(call: Call, member_id: str) -> bool:
+    # In generation 0 nobody was a member yet, so this confirms nothing on the member's behalf.
+    beat = await call.ask_reply(GroupHeartbeat(call.group, member_id, 0))
+    # A member that is none any more is told so by its next call, which is best a join.
+    return not isinstance(beat, GroupBeat) or beat.rebalance_required
+
+
+def _request(call: Call) -> PollGroup:
+    if call.question.method == "HEAD":
+        raise invalid("a poll moves on, and HEAD would lose what it brings", "method")
+    parameters = call.question.parameters()
+    if "member_id" not in parameters:
+        raise invalid("member_id is required", "member_id")
+    records_max, wait_ns = MESSAGES_DEFAULT, 0
+    if "max_messages" in parameters:
+        records_max = whole_number(parameters["max_messages"], "max_messages", 1, MESSAGES_MAX)
+    if "timeout" in parameters:
+        wait_ns = span_ns(parameters["timeout"], "timeout", WAIT_MAX_NS)
+    if "isolation" in parameters:
+        one_of(parameters["isolation"], "isolation", "read_uncommitted", "read_committed")
+    return PollGroup(call.group, parameters["member_id"], records_max, BATCH_BYTES_MAX, wait_ns)
