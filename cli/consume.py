@@ -6,21 +6,21 @@ in their order; between partitions there is none. Whoever reads the output may s
 
 import os
 import sys
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 from attrs import define, evolve
 
+from goqueue.cli.consume_group import membership, membership_options, print_as_member
 from goqueue.cli.endings import INTERRUPTED
 from goqueue.cli.moments import place_given, span_given
+from goqueue.cli.printer import Printer, printing
 from goqueue.cli.renderings import FORMS, Rendering, formatted, keyed, objects, values
-from goqueue.cli.server import Server, run_client, server_option, topic_argument
-from goqueue.cli.spool import STDOUT, Closed, Spool
+from goqueue.cli.server import Server, complete_topic, run_client, server_option
+from goqueue.cli.spool import Closed
 
 if TYPE_CHECKING:
-    from goqueue.cli.meter import Meter
     from goqueue.transports.client.blocking_loop import BlockingLoop
     from goqueue.transports.client.connection import Connection
     from goqueue.transports.client.consumer import Consumer
@@ -39,13 +39,13 @@ class Extent:
     partitions: list[int] | None
     start: Place
     stop: Place | None
-    count: int | None
     timeout_ms: int | None
     follows: bool
 
 
 @click.command()
-@topic_argument
+@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...", shell_complete=complete_topic)
+@membership_options
 @click.option(
     "-p", "--partition", "partitions", multiple=True, type=click.IntRange(min=0), help="Only these; all unless given."
 )
@@ -87,7 +87,12 @@ class Extent:
 @click.option("-0", "--null-delimiter", is_flag=True, help="End messages with a zero byte instead of a line's end.")
 @server_option
 def consume(
-    topic: str,
+    topics: tuple[str, ...],
+    group: str | None,
+    client_id: str | None,
+    instance_id: str | None,
+    commit: str | None,
+    session_timeout: int | None,
     partitions: tuple[int, ...],
     from_beginning: bool,
     start: int | datetime | None,
@@ -106,41 +111,59 @@ def consume(
     It begins with the oldest message and ends at what was there when it began. With --follow it begins at the end, as
     `tail -f` does, and goes on until Ctrl-C, --to, --count or --timeout ends it.
 
+    With --group it shares the partitions of its topics with the other members, begins where the group is, and goes on
+    until Ctrl-C, --count or --timeout ends it; then it commits what was printed, and leaves.
+
     \b
     A format is made of:
       %t topic     %p partition   %o offset    %T time       %P priority
       %k key       %v value       %h headers   %% a per cent sign
     """
+    rendering, end = _rendering(form, template, key_separator), b"\0" if null_delimiter else b"\n"
+    member = membership(group, topics, client_id, instance_id, commit, session_timeout)
+    if member is not None:
+        if partitions or from_beginning or start is not None or stop is not None:
+            raise click.UsageError(
+                "a group goes on from where it is, in the partitions that it gives to a member: "
+                "leave --partition, --from, --from-beginning and --to out, or see goqueue group reset-offsets"
+            )
+        with printing(rendering, end, count, at_once=True) as printer:
+            print_as_member(server, member, timeout_ms, printer)
+        return
+    (topic,) = topics
+    extent = _extent(topic, partitions, from_beginning, start, stop, timeout_ms, follow)
+    with printing(rendering, end, count, at_once=follow) as printer:
+        _print_all(server, extent, printer)
+
+
+def _extent(
+    topic: str,
+    partitions: tuple[int, ...],
+    from_beginning: bool,
+    start: int | datetime | None,
+    stop: int | datetime | None,
+    timeout_ms: int | None,
+    follow: bool,
+) -> Extent:
     if from_beginning and start is not None:
         raise click.UsageError("reading begins at --from or with --from-beginning, not both")
-    if template is not None and form != "value":
-        raise click.UsageError("messages are printed as --format says or as --output says, not both")
     first: Place = "latest" if follow and not from_beginning else "earliest"
     last: Place | None = None if follow else "latest"
     if not follow and isinstance(stop, datetime) and stop > datetime.now(UTC):
         stop = None
-    extent = Extent(
+    return Extent(
         topic,
         list(partitions) or None,
         first if start is None else start,
         last if stop is None else stop,
-        count,
         timeout_ms,
         follow,
     )
-    rendering = _rendering(form, template, key_separator)
-    is_watched = os.isatty(STDOUT)
-    spool = Spool(at_once=follow or is_watched)
-    with ExitStack() as stack:
-        meter = None
-        if not is_watched and sys.stderr.isatty():
-            from goqueue.cli.meter import Meter
-
-            meter = stack.enter_context(Meter("reading", None))
-        _print_all(server, extent, Printer(rendering, b"\0" if null_delimiter else b"\n", spool, meter))
 
 
 def _rendering(form: str, template: str | None, separator: str) -> Rendering:
+    if template is not None and form != "value":
+        raise click.UsageError("messages are printed as --format says or as --output says, not both")
     if template is None:
         return {"value": values, "keyed": keyed(os.fsencode(separator)), "json": objects}[form]
     try:
@@ -149,32 +172,13 @@ def _rendering(form: str, template: str | None, separator: str) -> Rendering:
         raise click.UsageError(str(error)) from error
 
 
-@define
-class Printer:
-    """Where messages go: made into lines, counted, written."""
-
-    rendering: Rendering
-    end: bytes
-    spool: Spool
-    meter: "Meter | None"
-    printed: int = 0
-
-    def print(self, messages: "list[Message]") -> None:
-        """Write messages soon."""
-        size = self.spool.write(self.rendering(messages), self.end)
-        self.printed += len(messages)
-        if self.meter is not None:
-            self.meter.advance(len(messages), size)
-
-
 def _print_all(server: Server, extent: Extent, printer: Printer) -> None:
     async def work(loop: "BlockingLoop", connection: "Connection") -> None:
-        left = extent.count
         for part in await _parts(connection, extent):
             consumer = connection.consumer(part.topic, start=part.start, stop=part.stop, partitions=part.partitions)
             async with consumer:
                 await _read(loop, consumer, part, printer)
-            if left is not None and printer.printed >= left:
+            if printer.is_done:
                 return
 
     try:
@@ -212,14 +216,11 @@ async def _read(loop: "BlockingLoop", consumer: "Consumer", extent: Extent, prin
         except StopAsyncIteration:
             batch = []
 
-    count = extent.count
-    while count is None or printer.printed < count:
+    while not printer.is_done:
         if extent.timeout_ms is None:
             await receive()
         elif not await loop.within(loop.now() + extent.timeout_ms * MS_NS, receive):
             return
         if not batch:
             return
-        if count is not None:
-            batch = batch[: count - printer.printed]
         printer.print(batch)

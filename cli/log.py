@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from goqueue.cli.output import form_option, print_structure
 from goqueue.core.errors import BatchError
 from goqueue.core.log.config import LogConfig
 from goqueue.core.records.batch import read_header
@@ -28,15 +29,6 @@ from goqueue.storage.open_log import system_wall_ms
 from goqueue.storage.repair import repair
 
 _FOLDER = click.argument("data_dir", type=click.Path(exists=True, file_okay=False))
-_FORM = click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
 
 
 @click.group()
@@ -50,7 +42,7 @@ def log() -> None:
 @log.command()
 @_FOLDER
 @click.argument("stream", required=False)
-@_FORM
+@form_option
 def show(data_dir: str, stream: str | None, form: str) -> None:
     """List streams and their segments: offsets, sizes, times."""
     disk = _disk(data_dir)
@@ -66,8 +58,8 @@ def show(data_dir: str, stream: str | None, form: str) -> None:
         for name in _streams(disk, stream)
         for segment in list_segments(disk, name)[1]
     ]
-    if form == "json":
-        click.echo(json.dumps(rows))
+    if form != "table":
+        print_structure(form, rows)
         return
     table = Table("stream", "segment", "from offset", "up to", "bytes", "newest record", box=None, pad_edge=False)
     for row in rows:
@@ -87,7 +79,7 @@ def show(data_dir: str, stream: str | None, form: str) -> None:
 @log.command("verify")
 @_FOLDER
 @click.argument("stream", required=False)
-@_FORM
+@form_option
 def verify_command(data_dir: str, stream: str | None, form: str) -> None:
     """Read every batch and check frame, CRC and order; exit status 1 when something is damaged."""
     disk = _disk(data_dir)
@@ -100,8 +92,8 @@ def verify_command(data_dir: str, stream: str | None, form: str) -> None:
         for name in names:
             verdicts.extend((name, found) for found in verify(disk, name, lambda size: progress.advance(task, size)))
     damaged = [verdict for _, verdict in verdicts if verdict.damaged]
-    if form == "json":
-        click.echo(json.dumps([_as_json(name, verdict) for name, verdict in verdicts]))
+    if form != "table":
+        print_structure(form, [_plain(name, verdict) for name, verdict in verdicts])
     else:
         for verdict in damaged:
             assert verdict.flaw is not None
@@ -112,7 +104,7 @@ def verify_command(data_dir: str, stream: str | None, form: str) -> None:
     sys.exit(1 if damaged else 0)
 
 
-def _as_json(stream: str, verdict: Verdict) -> dict[str, object]:
+def _plain(stream: str, verdict: Verdict) -> dict[str, object]:
     flaw = verdict.flaw if verdict.damaged else None
     return {
         "stream": stream,
@@ -129,21 +121,25 @@ def _as_json(stream: str, verdict: Verdict) -> dict[str, object]:
 @click.argument("stream")
 @click.option("--from", "offset", default=0, show_default=True, help="The first offset to print.")
 @click.option("-n", "--count", default=20, show_default=True, help="How many records to print at most.")
-@_FORM
+@form_option
 def dump(data_dir: str, stream: str, offset: int, count: int, form: str) -> None:
-    """Print records with their offsets, times, keys and values; JSON is one object a line."""
+    """Print records with their offsets, times, keys and values; JSON is one object a line, YAML one list."""
     disk = _disk(data_dir)
     [name] = _streams(disk, stream)
     for printed, record in enumerate(_records(disk, name, offset)):
         if printed == count:
             return
         when, key, value = _time(record.timestamp), _text(record.key), _text(record.value)
+        if form == "table":
+            click.echo(f"{record.offset}  {when or '-'}  {key if key is not None else '-'}  {value}")
+            continue
+        headers = {header: _text(content) for header, content in record.headers}
+        row = {"offset": record.offset, "time": when, "key": key, "value": value, "headers": headers}
         if form == "json":
-            headers = {header: _text(content) for header, content in record.headers}
-            row = {"offset": record.offset, "time": when, "key": key, "value": value, "headers": headers}
             click.echo(json.dumps(row))
         else:
-            click.echo(f"{record.offset}  {when or '-'}  {key if key is not None else '-'}  {value}")
+            # One list after all, though nobody held all of it.
+            print_structure(form, [row])
 
 
 @log.command("repair")

@@ -17,14 +17,17 @@ import click
 
 from goqueue import __version__
 from goqueue.cli.endings import FAILED, INTERRUPTED, Ending
+from goqueue.cli.output import form_option, print_structure
 from goqueue.core.errors import GoQueueError
 
 # name -> (module:attribute, help line), in the order in which they are worth reading.
 COMMANDS = {
     "serve": ("goqueue.cli.serve:serve", "Run a broker."),
     "topic": ("goqueue.cli.topic:topic", "List, make, describe, alter and delete topics."),
+    "group": ("goqueue.cli.group:group", "List, describe, alter, reset and delete consumer groups."),
     "produce": ("goqueue.cli.produce:produce", "Publish messages: arguments, a file, or lines from a pipe."),
     "consume": ("goqueue.cli.consume:consume", "Print the messages of a topic."),
+    "config": ("goqueue.cli.config:config", "Check a broker's settings; give brokers names."),
     "demo": ("goqueue.cli.demo:demo", "Kill a writer at work, and count what was acknowledged."),
     "bench": ("goqueue.cli.bench.command:bench", "Measure what this machine can do."),
     "replay": ("goqueue.cli.replay:replay", "Tell a fresh node what a capture says, and compare."),
@@ -86,10 +89,15 @@ for _name, (_target, _summary) in COMMANDS.items():
 
 
 @goqueue.command()
-def version() -> None:
+@form_option
+def version(form: str) -> None:
     """Print the versions of GoQueue and of what runs it."""
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    click.echo(f"goqueue {__version__} ({python}, {platform.system()} {platform.machine()})")
+    python, system = f"{platform.python_implementation()} {platform.python_version()}", platform.system()
+    if form == "table":
+        click.echo(f"goqueue {__version__} ({python}, {system} {platform.machine()})")
+    else:
+        found = {"goqueue": __version__, "python": python, "system": system, "machine": platform.machine()}
+        print_structure(form, found)
 
 
 def main() -> None:

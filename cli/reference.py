@@ -10,18 +10,21 @@ INTRODUCTION = """\
 
 What `--help` says, of every command; made by `python -m goqueue.cli.reference`, and a test says when it is out of date.
 
-One address serves all: `--server`, or `GOQUEUE_SERVER`, as `host:port` or `https://host:port`. Over https the machine's
-certificates count; `SSL_CERT_FILE` names others.
+One address serves all: `--server`, or `GOQUEUE_SERVER`, as `host:port` or `https://host:port`, or a context
+([configuration](configuration.md#contexts)) that names it. Over https the machine's certificates count; `SSL_CERT_FILE`
+names others.
 
 | exit status | when |
 |---|---|
 | 0 | it was done; also when whoever reads the output stops early, as `head` does |
 | 1 | the broker refused, or the operation failed |
-| 2 | the command line was wrong |
+| 2 | the command line was wrong, or a file of settings |
 | 3 | no broker could be reached |
 | 130 | Ctrl-C |
+| 143 | SIGTERM; as with Ctrl-C, a member of a group has left it before |
 
-An error is one sentence on standard error; `goqueue --debug COMMAND` shows where it came from.
+An error is one sentence on standard error; `goqueue --debug COMMAND` shows where it came from. What commands print with
+`-o json` and `-o yaml` is for programs: fields keep their names and types, and new ones may be added.
 """
 
 

@@ -7,7 +7,9 @@ SIGHUP reads the TLS files again, SIGUSR1 begins or ends a capture.
 
 import gc
 import logging
+import os
 import resource
+import secrets
 import signal
 import socket
 import time
@@ -19,17 +21,14 @@ import trio
 from goqueue import __version__
 from goqueue.cli.log_lines import begin_logging
 from goqueue.cli.serve_settings import (
-    FLAGS,
-    GRPC,
-    HTTP,
-    LOOPBACK,
-    METRICS,
-    Address,
-    Flag,
     ServeSettings,
     WrongSettings,
-    read_settings,
+    gather_settings,
+    serve_settings,
 )
+from goqueue.cli.settings.flags import CONFIG_VARIABLE, flag_options, given_flags
+from goqueue.cli.settings.keys import GRPC, HTTP, METRICS
+from goqueue.cli.settings.kinds import LOOPBACK, Address
 from goqueue.core.errors import GoQueueError
 from goqueue.core.node import NodeOptions
 from goqueue.storage.files import FileDisk
@@ -38,7 +37,7 @@ from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.edge import Rest
-from goqueue.transports.rest.operations import OperationsEdge
+from goqueue.transports.rest.operations import OperationsEdge, UncountedEdge
 from goqueue.transports.runtime import Runtime
 from goqueue.transports.services.application import BrokerApplication, application
 from goqueue.transports.trio_patience import PatientBroker
@@ -53,17 +52,20 @@ _CONNECTIONS_MAX = 10_000
 Listeners = Sequence[trio.SocketListener]
 
 
-def _serve_command(**values: str) -> None:
-    r"""Run a broker: REST and gRPC on the HTTP port, data in the data folder.
+@click.pass_context
+def _serve_command(ctx: click.Context, /, config: str, **_values: str) -> None:
+    """Run a broker: REST and gRPC on the HTTP port, data in the data folder.
 
     \b
     Try it:
       curl -X POST localhost:8080/topics -d '{"name": "orders"}'
       curl -X POST localhost:8080/topics/orders/publish -d '{"key": "1", "value": "one coffee"}'
       curl localhost:8080/topics/orders/partitions/0/messages
-    """
-    settings = read_settings(values)
+    """  # noqa: D301 - click leaves alone what follows the character itself
+    settings = serve_settings(gather_settings(given_flags(ctx), config, os.environ))
     begin_logging(settings.log_level, settings.log_format)
+    if config:
+        log.info("settings were read from %s", config)
     try:
         trio.run(_serve, settings)
     except BaseExceptionGroup as group:
@@ -76,9 +78,11 @@ def _serve_command(**values: str) -> None:
         raise cause from group
 
 
-serve = click.Command(
-    "serve", callback=_serve_command, params=[flag.option() for flag in FLAGS], help=_serve_command.__doc__
-)
+_CONFIG = click.Option(
+    ["--config"], envvar=CONFIG_VARIABLE, default="", show_envvar=True, metavar="FILE", type=click.Path(),
+    help="A YAML file with settings; flags and variables go before what it says.",
+)  # fmt: skip
+serve = click.Command("serve", callback=_serve_command, params=[_CONFIG, *flag_options()], help=_serve_command.__doc__)
 
 
 async def _serve(settings: ServeSettings) -> None:
@@ -86,7 +90,14 @@ async def _serve(settings: ServeSettings) -> None:
     open_files = _raise_open_files()
     ports = await _listen(settings)
     capture = settings.capture.begun(settings.data_dir, log.warning) if settings.capture.folder else None
-    options = NodeOptions(settings.node_id, __version__)
+    options = NodeOptions(
+        settings.node_id,
+        __version__,
+        settings.partitions_default,
+        seed=secrets.randbits(64),
+        topic_config=settings.topic_config,
+        session_timeout_ms=settings.session_timeout_ms,
+    )
     runtime = Runtime(FileDisk(settings.data_dir), options, log.warning, capture=capture)
     meters = BrokerMeters()
     broker = MeteredBroker(runtime, meters)
@@ -98,11 +109,12 @@ async def _serve(settings: ServeSettings) -> None:
         page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count)
         patient = PatientBroker(broker)
         rest = Rest(patient, system_wall_ms, page, patient.leave)
-        server = Server(services, rest, limits=limits, tls=settings.tls())
-        await nursery.start(server.serve, [*ports[HTTP], *ports.get(GRPC, ())])
-        if METRICS in ports:
+        edge = rest if settings.has_metrics else UncountedEdge(rest)
+        server = Server(services, edge, limits=limits, tls=settings.tls())
+        await nursery.start(server.serve, [*ports[HTTP.name], *ports.get(GRPC.name, ())])
+        if METRICS.name in ports:
             operations = Server(None, OperationsEdge(rest), limits=limits)
-            await nursery.start(operations.serve, ports[METRICS])
+            await nursery.start(operations.serve, ports[METRICS.name])
         # What is there by now stays, and need not be looked at by every collection of garbage.
         gc.freeze()
         _announce(settings, ports, (time.monotonic() - begun) * 1e3)
@@ -120,19 +132,19 @@ def _raise_open_files() -> int:
     return most if most != resource.RLIM_INFINITY else 1 << 20
 
 
-async def _listen(settings: ServeSettings) -> dict[Flag, Listeners]:
+async def _listen(settings: ServeSettings) -> dict[str, Listeners]:
     """Listeners of all ports. Raises WrongSettings with every port that cannot be had."""
-    ports: dict[Flag, Listeners] = {}
+    ports: dict[str, Listeners] = {}
     problems: list[str] = []
-    for flag, address in ((HTTP, settings.http), (GRPC, settings.grpc), (METRICS, settings.metrics)):
+    for key, address in ((HTTP, settings.http), (GRPC, settings.grpc), (METRICS, settings.metrics)):
         if address is None:
             continue
         host, port = address
         try:
-            ports[flag] = await trio.open_tcp_listeners(port, host=host)
+            ports[key.name] = await trio.open_tcp_listeners(port, host=host)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            problems.append(f"{flag.label}: cannot listen on {host}:{port}: {why}")
+            problems.append(f"{settings.labels[key.name]}: cannot listen on {host}:{port}: {why}")
     if problems:
         for listeners in ports.values():
             for listener in listeners:
@@ -141,13 +153,13 @@ async def _listen(settings: ServeSettings) -> dict[Flag, Listeners]:
     return ports
 
 
-def _announce(settings: ServeSettings, ports: dict[Flag, Listeners], milliseconds: float) -> None:
+def _announce(settings: ServeSettings, ports: dict[str, Listeners], milliseconds: float) -> None:
     scheme = "https" if settings.tls_files else "http"
-    schemes = {HTTP: f"{scheme}://", GRPC: "grpc ", METRICS: "metrics http://"}
-    bound = [f"{schemes[flag]}{_written(listeners[0])}" for flag, listeners in ports.items()]
+    schemes = {HTTP.name: f"{scheme}://", GRPC.name: "grpc ", METRICS.name: "metrics http://"}
+    bound = [f"{schemes[name]}{_written(listeners[0])}" for name, listeners in ports.items()]
     log.info("node %s is ready after %.0f ms: %s", settings.node_id, milliseconds, ", ".join(bound))
     if settings.http[0] == LOOPBACK:
-        port = _bound(ports[HTTP][0])[1]
+        port = _bound(ports[HTTP.name][0])[1]
         log.info("listening on this machine only; --http 0.0.0.0:%d listens to all", port)
 
 

@@ -1,85 +1,61 @@
-"""What an operator asks of `goqueue serve`, checked as a whole: all problems are found in one go, each with its flag.
+"""What an operator asks of `goqueue serve`, from all sources and checked as a whole.
 
-A listener without a host is bound to loopback, so a broker never listens to the world by accident. What this release
-cannot do is refused with a sentence and not ignored.
+All problems are found in one go, each with its flag or its line of the file. A listener without a host is bound to
+loopback, so a broker never listens to the world by accident. What this release cannot do is refused with a sentence and
+not ignored. Keys and sources are in goqueue.cli.settings.
 """
 
-import re
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-import click
 from attrs import define
 
-from goqueue.core.cluster.durations import parse_duration_ms
+from goqueue.cli.settings.document import read_file
+from goqueue.cli.settings.keys import (
+    CAPTURE,
+    CAPTURE_BYTES,
+    CAPTURE_FILE_BYTES,
+    CAPTURE_RECORDS,
+    CERT,
+    FOLDER,
+    FORMAT,
+    FSYNC_INTERVAL,
+    FSYNC_MODE,
+    GRACE,
+    GRPC,
+    HEARTBEAT_INTERVAL,
+    HTTP,
+    INDEX_INTERVAL,
+    KEY,
+    KEYS,
+    LEVEL,
+    METRICS,
+    METRICS_ENABLED,
+    NODE,
+    PARTITIONS,
+    RETENTION_BYTES,
+    RETENTION_HOURS,
+    SEGMENT_SIZE,
+    SESSION_TIMEOUT,
+    Key,
+)
+from goqueue.cli.settings.kinds import LOOPBACK, Address
+from goqueue.cli.settings.sources import DEFAULT, Given, Settings
+from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.errors import GoQueueError
 from goqueue.storage.capture import Capture, CaptureLimits
 
-OFF = "off"
-LEVELS = ("debug", "info", "warning", "error")
-FORMATS = ("text", "json")
-LOOPBACK = "127.0.0.1"
-NODE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-GRACE_MS_MAX = 24 * 3_600_000
-_SHIFTS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
-_SIZE = re.compile(r"([0-9]{1,12}) ?(KiB|MiB|GiB|TiB)?")
-_SIZE_MIN = 64 << 10
-ALONE = "this release runs alone, without other nodes; leave it unset"
-
-Address = tuple[str, int]
-
-
-class Flag:
-    """One option and the variable of the environment that stands for it."""
-
-    def __init__(self, name: str, default: str, meaning: str, *, hidden: bool = False, variable: str = "") -> None:
-        self.name = name
-        self.default = default
-        self.meaning = meaning
-        self.hidden = hidden
-        self.variable = variable or "GOQUEUE_" + name.upper().replace("-", "_")
-
-    @property
-    def label(self) -> str:
-        """How a problem names it."""
-        return f"--{self.name} ({self.variable})"
-
-    @property
-    def key(self) -> str:
-        """Its name among the values that click hands over."""
-        return self.name.replace("-", "_")
-
-    def option(self) -> click.Option:
-        """It as click knows it; what it may be is decided here and not there."""
-        return click.Option(
-            [f"--{self.name}"], envvar=self.variable, default=self.default, help=self.meaning, hidden=self.hidden,
-            show_default=bool(self.default), show_envvar=True, metavar="TEXT",
-        )  # fmt: skip
-
-
-HTTP = Flag("http", ":8080", "Where REST and gRPC are served.", variable="GOQUEUE_HTTP_ADDR")
-GRPC = Flag("grpc", ":9000", "A second such port, where clients of gRPC look; or off.", variable="GOQUEUE_GRPC_ADDR")
-METRICS = Flag("metrics", ":9090", "Where /metrics and health are served; or off.", variable="GOQUEUE_METRICS_ADDR")
-NODE = Flag("node-id", "node-1", "The name of this node.")
-FOLDER = Flag("data-dir", "./goqueue-data", "Where data is kept.")
-CERT = Flag("tls-cert", "", "The file with the certificate chain of both ports; SIGHUP reads it again.")
-KEY = Flag("tls-key", "", "The file with the key to it.")
-GRACE = Flag("grace", "10s", "How long a stop may take, as in 30s.")
-LEVEL = Flag("log-level", "info", f"One of {', '.join(LEVELS)}.")
-FORMAT = Flag("log-format", "text", f"One of {', '.join(FORMATS)}.")
-INTERNAL = Flag("internal", "", "For other nodes.", hidden=True, variable="GOQUEUE_INTERNAL_ADDR")
-PEERS = Flag("peers", "", "Other nodes.", hidden=True)
-CAPTURE = Flag("capture", "", "Write all that the node is told into this folder; SIGUSR1 begins and ends it.")
-CAPTURE_BYTES = Flag("capture-bytes", "1GiB", "How large all captures in the folder may be together.")
-CAPTURE_FILE_BYTES = Flag("capture-file-bytes", "64MiB", "How large a file of a capture grows.")
-CAPTURE_RECORDS = Flag(
-    "capture-records",
-    "off",
-    "Whether captures keep the records of batches, and all that came out, in words: on or off.",
-)
-CAPTURES = (CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS)
-FLAGS = (HTTP, GRPC, METRICS, NODE, FOLDER, CERT, KEY, GRACE, *CAPTURES, LEVEL, FORMAT, INTERNAL, PEERS)
+# What a topic is made with that does not say otherwise: the setting of the topic, and the key.
+_TOPIC_SETTINGS: dict[str, Key[Any]] = {
+    "segment_bytes": SEGMENT_SIZE,
+    "index_interval_bytes": INDEX_INTERVAL,
+    "fsync": FSYNC_MODE,
+    "fsync_interval": FSYNC_INTERVAL,
+    "retention_hours": RETENTION_HOURS,
+    "retention_bytes": RETENTION_BYTES,
+}
 
 
 class WrongSettings(GoQueueError):
@@ -119,6 +95,13 @@ class ServeSettings:
     log_level: str
     log_format: str
     capture: CaptureSettings
+    has_metrics: bool
+    partitions_default: int
+    # What a new topic gets besides what its maker says.
+    topic_config: dict[str, Value]
+    session_timeout_ms: int
+    # How a problem with a port names the setting.
+    labels: dict[str, str]
 
     def tls(self) -> ssl.SSLContext | None:
         """The keys as the files have them at the moment. Raises OSError, of which SSLError is one."""
@@ -129,110 +112,69 @@ class ServeSettings:
         return context
 
 
-def parse_size(text: str) -> int | None:
-    """Bytes in a size such as `64MiB`; None when it is none."""
-    matched = _SIZE.fullmatch(text.strip())
-    return int(matched[1]) << _SHIFTS[matched[2] or ""] if matched else None
-
-
-def read_settings(values: dict[str, str]) -> ServeSettings:
-    """The settings that options amount to. Raises WrongSettings with all that is wrong with them."""
-    reading = _Reading(values)
-    settings = ServeSettings(
-        reading.text(NODE),
-        values[FOLDER.key],
-        reading.address(HTTP) or (LOOPBACK, 0),
-        reading.address(GRPC, may_be_off=True),
-        reading.address(METRICS, may_be_off=True),
-        reading.tls_files(),
-        reading.grace_ns(),
-        reading.word(LEVEL, LEVELS),
-        reading.word(FORMAT, FORMATS),
-        reading.capture(),
-    )
-    reading.check_ports((HTTP, settings.http), (GRPC, settings.grpc), (METRICS, settings.metrics))
-    for flag in (INTERNAL, PEERS):
-        if values[flag.key]:
-            reading.problem(flag, ALONE)
-    try:
-        settings.tls()
-    except OSError as error:
-        files = " and ".join(settings.tls_files or ())
-        reading.problem(CERT, f"{files} cannot be used: {error.strerror or error}")
-    if reading.problems:
-        raise WrongSettings(reading.problems)
+def gather_settings(given: Mapping[str, Given], file: str, environment: Mapping[str, str]) -> Settings:
+    """The settings from all sources: what this command was given, and a file unless that is ""."""
+    document = read_file(file, [key.name for key in KEYS], environment) if file else None
+    settings = Settings(given, document)
+    _check_together(settings)
     return settings
 
 
-class _Reading:
-    """Values on their way to settings, and what is wrong with them."""
+def serve_settings(settings: Settings) -> ServeSettings:
+    """What `goqueue serve` does with them. Raises WrongSettings with all that is wrong."""
+    limits = CaptureLimits(settings[CAPTURE_FILE_BYTES], settings[CAPTURE_BYTES])
+    served = ServeSettings(
+        node_id=settings[NODE],
+        data_dir=settings[FOLDER],
+        http=settings[HTTP] or (LOOPBACK, 0),
+        grpc=settings[GRPC],
+        metrics=settings[METRICS] if settings[METRICS_ENABLED] else None,
+        tls_files=(settings[CERT], settings[KEY]) if settings[CERT] and settings[KEY] else None,
+        grace_ns=settings[GRACE] * 1_000_000,
+        log_level=settings[LEVEL],
+        log_format=settings[FORMAT],
+        capture=CaptureSettings(settings[CAPTURE], limits, settings[CAPTURE_RECORDS]),
+        has_metrics=settings[METRICS_ENABLED],
+        partitions_default=settings[PARTITIONS],
+        topic_config=_topic_config(settings),
+        session_timeout_ms=settings[SESSION_TIMEOUT],
+        labels={key.name: settings.of(key).label for key in (HTTP, GRPC, METRICS)},
+    )
+    try:
+        served.tls()
+    except OSError as error:
+        files = " and ".join(served.tls_files or ())
+        settings.problem(CERT, f"{files} cannot be used: {error.strerror or error}")
+    if settings.problems:
+        raise WrongSettings(settings.problems)
+    return served
 
-    def __init__(self, values: dict[str, str]) -> None:
-        self.problems: list[str] = []
-        self._values = values
 
-    def problem(self, flag: Flag, sentence: str) -> None:
-        self.problems.append(f"{flag.label}: {sentence}")
+def _topic_config(settings: Settings) -> dict[str, Value]:
+    """What was set; defaults stay away, so that a topic follows those of its release."""
+    config: dict[str, Value] = {
+        name: settings[key] for name, key in _TOPIC_SETTINGS.items() if settings.of(key).source != DEFAULT
+    }
+    if "fsync_interval" in config:
+        config["fsync_interval"] = f"{config['fsync_interval']}ms"
+    return config
 
-    def text(self, flag: Flag) -> str:
-        text = self._values[flag.key]
-        if not NODE_ID.fullmatch(text):
-            self.problem(flag, f"{text!r} is no name; up to 100 letters, digits, dots, dashes and underscores are")
-        return text
 
-    def word(self, flag: Flag, words: Iterable[str]) -> str:
-        word = self._values[flag.key].lower()
-        if word not in words:
-            self.problem(flag, f"{word!r} is none of {', '.join(words)}")
-        return word
-
-    def address(self, flag: Flag, *, may_be_off: bool = False) -> Address | None:
-        text = self._values[flag.key]
-        if may_be_off and text.lower() == OFF:
-            return None
-        host, colon, port = text.rpartition(":")
-        if not colon or not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > 65535:
-            self.problem(flag, f"{text!r} is no address; write it like {flag.default} or 0.0.0.0{flag.default}")
-            return None
-        return host.strip("[]") or LOOPBACK, int(port)
-
-    def check_ports(self, *ports: tuple[Flag, Address | None]) -> None:
-        """No two flags may ask for one port; port 0 is another one each time."""
-        taken: dict[Address, Flag] = {}
-        for flag, address in ports:
-            if address is None or not address[1]:
-                continue
-            if address in taken:
-                self.problem(flag, f"port {address[1]} is that of --{taken[address].name} already")
-            taken.setdefault(address, flag)
-
-    def tls_files(self) -> tuple[str, str] | None:
-        cert, key = self._values[CERT.key], self._values[KEY.key]
-        if bool(cert) != bool(key):
-            given, missing = (CERT, KEY) if cert else (KEY, CERT)
-            self.problem(missing, f"it is needed beside --{given.name}")
-            return None
-        return (cert, key) if cert else None
-
-    def capture(self) -> CaptureSettings:
-        limits = CaptureLimits(self.size(CAPTURE_FILE_BYTES), self.size(CAPTURE_BYTES))
-        return CaptureSettings(self._values[CAPTURE.key], limits, self.word(CAPTURE_RECORDS, ("on", OFF)) == "on")
-
-    def size(self, flag: Flag) -> int:
-        size = parse_size(self._values[flag.key])
-        if size is None or size < _SIZE_MIN:
-            self.problem(
-                flag, f"{self._values[flag.key]!r} is no size of at least 64 KiB; write it like {flag.default}"
-            )
-        return size or 0
-
-    def grace_ns(self) -> int:
-        text = self._values[GRACE.key]
-        try:
-            grace_ms = parse_duration_ms(text[:40])
-        except ValueError as error:
-            self.problem(GRACE, str(error))
-            return 0
-        if grace_ms > GRACE_MS_MAX:
-            self.problem(GRACE, f"{text!r} is longer than a day")
-        return grace_ms * 1_000_000
+def _check_together(settings: Settings) -> None:
+    """What is right by itself and wrong beside something else."""
+    cert, key = settings[CERT], settings[KEY]
+    if bool(cert) != bool(key):
+        given, missing = (CERT, KEY) if cert else (KEY, CERT)
+        settings.problem(missing, f"it is needed beside --{given.flag}")
+    if settings[HEARTBEAT_INTERVAL] >= settings[SESSION_TIMEOUT]:
+        timeout = settings.of(SESSION_TIMEOUT).text
+        settings.problem(HEARTBEAT_INTERVAL, f"it has to be shorter than the session timeout, {timeout}")
+    # No two listeners may ask for one port; port 0 is another one each time.
+    taken: dict[Address, Key[Address | None]] = {}
+    for listener in (HTTP, GRPC, METRICS):
+        address = settings[listener]
+        if address is None or not address[1] or (listener is METRICS and not settings[METRICS_ENABLED]):
+            continue
+        if address in taken:
+            settings.problem(listener, f"port {address[1]} is that of --{taken[address].flag} already")
+        taken.setdefault(address, listener)

@@ -1,4 +1,4 @@
-"""Where the broker is, and two ways to talk to it: REST for what is asked once, the client library for messages.
+"""Which broker is meant, and two ways to talk to it: REST for what is asked once, the client library for messages.
 
 One port speaks both, so one address is all that a user gives. REST goes through `http.client`, since the client library
 costs a third of a second to import, which is longer than all else that `goqueue topic list` does. Certificates are
@@ -7,15 +7,18 @@ judged as everywhere on the machine; SSL_CERT_FILE names a file of others to tru
 
 import http.client
 import json
+import os
 import ssl
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import click
-from attrs import define
+from attrs import define, evolve, field
+from click.core import ParameterSource
 
-from goqueue.cli.endings import Ending, unreachable
+from goqueue.cli.contexts import API_KEY_VARIABLE, CONTEXT_VARIABLE, Context, ContextFile, read_contexts
+from goqueue.cli.endings import WRONG, Ending, unreachable
 
 if TYPE_CHECKING:
     from goqueue.transports.client.blocking_loop import BlockingLoop
@@ -28,6 +31,8 @@ TIMEOUT_S = 30.0
 # A shell that completes a name waits for no broker.
 COMPLETION_TIMEOUT_S = 0.5
 ANSWER_BYTES_MAX = 256 << 20
+API_KEY_LENGTH_MAX = 4096
+_ASKED_FOR = "goqueue.cli.server.context"
 
 T = TypeVar("T")
 
@@ -39,6 +44,8 @@ class Server:
     host: str
     port: int
     is_secure: bool
+    # Sent along by what asks over REST; never printed.
+    api_key: str = field(default="", repr=False)
 
     @property
     def address(self) -> str:
@@ -81,16 +88,76 @@ def _server_given(text: str) -> Server:
         raise click.BadParameter(str(error)) from error
 
 
-server_option = click.option(
-    "--server",
-    type=_server_given,
-    metavar="ADDRESS",
-    default=DEFAULT,
-    envvar=VARIABLE,
-    show_default=True,
-    show_envvar=True,
-    help="Where the broker is: host:port, http://host:port or https://host:port.",
-)
+def parse_api_key(text: str) -> str:
+    """A key as it may stand in a header; ValueError with a sentence for anything else, without the key in it."""
+    if len(text) > API_KEY_LENGTH_MAX or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError(f"this is no API key; up to {API_KEY_LENGTH_MAX} printable characters without spaces are")
+    return text
+
+
+def complete_context(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Contexts whose names begin so, for the shell; none if their file cannot be read."""
+    try:
+        return [name for name in read_contexts().names if str(name).startswith(incomplete)]
+    except Ending:
+        return []
+
+
+def _note_context(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+    assert param.name is not None
+    ctx.meta[_ASKED_FOR] = name, ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+
+
+def _choose_server(ctx: click.Context, param: click.Parameter, given: Server | None) -> Server:
+    """What was typed, the server or else the context, before what variables say, before the current context."""
+    assert param.name is not None
+    name, is_typed = ctx.meta.get(_ASKED_FOR, (None, False))
+    try:
+        api_key = parse_api_key(os.environ.get(API_KEY_VARIABLE, ""))
+    except ValueError as error:
+        raise click.UsageError(f"{API_KEY_VARIABLE}: {error}") from error
+    if given is not None and (not is_typed or ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE):
+        return evolve(given, api_key=api_key)
+    contexts = read_contexts()
+    chosen = name or contexts.current
+    if not chosen:
+        return evolve(parse_server(DEFAULT), api_key=api_key)
+    context = contexts.context(chosen)
+    server = _server_of(context, contexts)
+    return evolve(server, api_key=api_key) if api_key else server
+
+
+def _server_of(context: Context, contexts: ContextFile) -> Server:
+    try:
+        return evolve(parse_server(context.server), api_key=parse_api_key(context.api_key))
+    except ValueError as error:
+        raise Ending(f"{contexts.path}: context {context.name!r}: {error}", WRONG) from error
+
+
+def server_option(command: Callable[..., T]) -> Callable[..., T]:
+    """The options that say which broker is meant; the command gets it as `server`."""
+    server = click.option(
+        "--server",
+        type=_server_given,
+        metavar="ADDRESS",
+        envvar=VARIABLE,
+        show_envvar=True,
+        callback=_choose_server,
+        help=f"Where the broker is: host:port, http://host:port or https://host:port; without it the context's, or "
+        f"{DEFAULT}.",
+    )
+    context = click.option(
+        "--context",
+        metavar="NAME",
+        envvar=CONTEXT_VARIABLE,
+        show_envvar=True,
+        callback=_note_context,
+        expose_value=False,
+        is_eager=True,
+        shell_complete=complete_context,
+        help="The context that says where, as made by goqueue config set-context.",
+    )
+    return server(context(command))
 
 
 def ask(server: Server, method: str, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
@@ -99,8 +166,11 @@ def ask(server: Server, method: str, path: str, body: object = None, timeout_s: 
     options: dict[str, Any] = {"context": server.tls()} if server.is_secure else {}
     connection = kind(server.host, server.port, timeout=timeout_s, **options)
     content = None if body is None else json.dumps(body)
+    headers = {"Content-Type": "application/json"} if content else {}
+    if server.api_key:
+        headers["Authorization"] = f"Bearer {server.api_key}"
     try:
-        connection.request(method, path, content, {"Content-Type": "application/json"} if content else {})
+        connection.request(method, path, content, headers)
         answer = connection.getresponse()
         said = answer.read(ANSWER_BYTES_MAX)
     except TimeoutError as error:

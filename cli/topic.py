@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from goqueue.cli.endings import FAILED, Ending
-from goqueue.cli.output import form_option, print_structure, print_table
+from goqueue.cli.output import counted, form_option, print_structure, print_table
 from goqueue.cli.server import Server, ask, complete_topic, server_option, topic_path
 from goqueue.core.cluster.durations import parse_duration_ms
 
@@ -117,7 +117,7 @@ def create(
         body["num_partitions"] = partitions
     made = ask(server, "POST", "/v1/topics", body)
     if form == "table":
-        click.echo(f"made {made['name']} with {_counted(made['partitions'], 'partition')}")
+        click.echo(f"made {made['name']} with {counted(made['partitions'], 'partition')}")
     else:
         print_structure(form, made)
 
@@ -133,8 +133,8 @@ def describe(name: str, form: str, server: Server) -> None:
     if form != "table":
         print_structure(form, {**found, "partition_list": partitions})
         return
-    counts = f"{_counted(found['partitions'], 'partition')}, {_counted(found['total_messages'], 'message')}"
-    click.echo(f"{found['name']}: {counts}, {_counted(found['total_size_bytes'], 'byte')}\n")
+    counts = f"{counted(found['partitions'], 'partition')}, {counted(found['total_messages'], 'message')}"
+    click.echo(f"{found['name']}: {counts}, {counted(found['total_size_bytes'], 'byte')}\n")
     rows = [
         [each[key] for key in ("id", "leader", "replicas", "isr", "earliest", "latest", "size_bytes")]
         for each in partitions
@@ -171,7 +171,7 @@ def delete(name: str, yes: bool, form: str, server: Server) -> None:
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("nobody is there to be asked; say --yes to delete the topic")
-        what = f"{name} and {_counted(found['total_messages'], 'message')}"
+        what = f"{name} and {counted(found['total_messages'], 'message')}"
         if not click.confirm(f"Delete {what}?", err=True):
             raise Ending(f"{name} was not deleted", FAILED)
     gone = ask(server, "DELETE", topic_path(name))
@@ -179,7 +179,3 @@ def delete(name: str, yes: bool, form: str, server: Server) -> None:
         click.echo(f"deleted {name}")
     else:
         print_structure(form, gone)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

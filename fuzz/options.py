@@ -136,6 +136,7 @@ def _draw_groups(random: Random, options: Options) -> None:
     options.session_ms_max = random.choice((1_000, 3_000, 6_000, 18_000))
     options.p_stray = random.choice((0.0, 0.03, 0.1))
     options.producers = 1
+    options.partitions_max = random.choice((2, 3, 4))
     options.sequenced = min(options.sequenced, 1)
     options.consumers = 0
     options.steps = random.choice((250, 400))

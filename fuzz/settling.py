@@ -46,7 +46,7 @@ class Settling:
             member.goes_on = False
 
     def see_end(self) -> None:
-        """The sessions are over."""
-        if self._members:
+        """The sessions are over, save where the world had no patience for that."""
+        if self._members and not self._world.history.rotten:
             self._ask(ListGroups())
             self._rebalances.see_empty()

@@ -33,7 +33,7 @@ def create_topic_request(message: v1.CreateTopicRequest) -> CreateTopic | Refusa
     fields = contents(message)
     if not fields["name"]:
         return missing("name")
-    config = _config(fields["config"], resets=False)
+    config = config_of(fields["config"])
     if isinstance(config, Refusal):
         return config
     return CreateTopic(fields["name"], fields["partitions"], fields["replication_factor"] or 1, config)
@@ -44,7 +44,7 @@ def alter_topic_request(message: v1.AlterTopicRequest) -> AlterTopic | Refusal:
     fields = contents(message)
     if not fields["name"]:
         return missing("name")
-    config = _config(fields["config"], resets=True)
+    config = config_of(fields["config"], resets=True)
     return config if isinstance(config, Refusal) else AlterTopic(fields["name"], config)
 
 
@@ -143,22 +143,25 @@ def setting(value: object) -> v1.Setting:
     return v1.Setting(text=str(value))
 
 
-def _config(settings: dict[str, v1.Setting], *, resets: bool) -> dict[str, object] | Refusal:
+def config_of(
+    settings: dict[str, v1.Setting], *, resets: bool = False, alters: str = "AlterTopic"
+) -> dict[str, object] | Refusal:
+    """Settings as the core has them; None for one to be reset, which is only what `alters` is for."""
     config: dict[str, object] = {}
     for key in sorted(settings):
         which, value = betterproto.which_one_of(settings[key], "value")
-        problem = _problem(which, value, resets=resets)
+        problem = _problem(which, value, "" if resets else alters)
         if problem:
             return invalid(f"config.{key} {problem}", f"config.{key}")
         config[key] = None if which == "reset" else value
     return config
 
 
-def _problem(which: str, value: Any, *, resets: bool) -> str:  # noqa: ANN401 - of whichever type was chosen
+def _problem(which: str, value: Any, alters: str) -> str:  # noqa: ANN401 - of whichever type was chosen
     if not which:
         return "has no value"
     if which != "reset":
         return ""
-    if not resets:
-        return "can be reset by AlterTopic alone"
+    if alters:
+        return f"can be reset by {alters} alone"
     return "" if value else "can be reset, and not be not reset"

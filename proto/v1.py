@@ -714,7 +714,8 @@ class ExtendReply(betterproto.Message):
 class Credit(betterproto.Message):
     messages: int = betterproto.uint32_field(1)
     """
-    How many more messages, and how many more bytes, the client can take.
+    How many more messages, and how many more bytes, the client can take. What was never given is not limited. A batch
+     is never cut, so the last one may go beyond; what is beyond counts against the next credit.
     """
 
     bytes: int = betterproto.uint64_field(2)
@@ -722,7 +723,9 @@ class Credit(betterproto.Message):
 
 @dataclass(eq=False, repr=False)
 class SeekRequest(betterproto.Message):
-    """Go on from another offset in a partition that this stream reads."""
+    """
+    Go on from another offset in partitions that this stream reads. Batches that come after the answer are from there on.
+    """
 
     positions: "list[PartitionOffset]" = betterproto.message_field(1)
 
@@ -734,38 +737,95 @@ class SeekReply(betterproto.Message):
 
 @dataclass(eq=False, repr=False)
 class ConsumeRequest(betterproto.Message):
+    """
+    Within these, `group` and `member_id` may be left empty once the stream has joined, and a generation of 0 is the last
+     one that the stream told.
+    """
+
     request_id: int = betterproto.uint64_field(1)
-    """The answer to this request names it."""
+    """
+    The answer to this request repeats it. Any number, as long as it tells requests in flight apart.
+    """
 
     join: "JoinRequest" = betterproto.message_field(2, group="request")
     credit: "Credit" = betterproto.message_field(3, group="request")
+    """Has no answer of its own."""
+
     ack: "AckRequest" = betterproto.message_field(4, group="request")
     nack: "NackRequest" = betterproto.message_field(5, group="request")
     reject: "RejectRequest" = betterproto.message_field(6, group="request")
     extend: "ExtendRequest" = betterproto.message_field(7, group="request")
     commit: "CommitRequest" = betterproto.message_field(8, group="request")
     revoke: "RevokeRequest" = betterproto.message_field(9, group="request")
+    """The member has let go of partitions that it was asked for."""
+
     heartbeat: "HeartbeatRequest" = betterproto.message_field(10, group="request")
+    """Answered with the assignment."""
+
     leave: "LeaveRequest" = betterproto.message_field(11, group="request")
+    """The stream ends after its answer."""
+
     seek: "SeekRequest" = betterproto.message_field(12, group="request")
+
+
+@dataclass(eq=False, repr=False)
+class GroupBatches(betterproto.Message):
+    """Batches of a partition that is assigned to the stream."""
+
+    topic: str = betterproto.string_field(1)
+    partition: int = betterproto.uint32_field(2)
+    batches: bytes = betterproto.bytes_field(3)
+    """Whole batches, one after another."""
+
+    first_offset: int = betterproto.int64_field(4)
+    """
+    The first batch may begin before this offset: skip the records below it.
+    """
+
+    next_offset: int = betterproto.int64_field(5)
+    """What to commit once everything in here is done."""
+
+    high_watermark: int = betterproto.int64_field(6)
+    start_offset: int = betterproto.int64_field(7)
+    refusal: "Refusal" = betterproto.message_field(8)
+    """
+    The partition cannot be read on; the others go on. A seek, or its next assignment, begins anew.
+    """
+
+
+@dataclass(eq=False, repr=False)
+class Leaving(betterproto.Message):
+    """
+    The node is about to stop, and this stream with it. The membership lasts: join with the same member_id once the node
+     is back, and within the session timeout.
+    """
+
+    pass
 
 
 @dataclass(eq=False, repr=False)
 class ConsumeReply(betterproto.Message):
     request_id: int = betterproto.uint64_field(1)
+    """0 for what answers no request."""
+
     joined: "JoinReply" = betterproto.message_field(2, group="reply")
     leased: "LeasedBatch" = betterproto.message_field(3, group="reply")
-    batches: "SubscribeReply" = betterproto.message_field(4, group="reply")
+    batches: "GroupBatches" = betterproto.message_field(4, group="reply")
     acked: "AckReply" = betterproto.message_field(5, group="reply")
     nacked: "NackReply" = betterproto.message_field(6, group="reply")
     rejected: "RejectReply" = betterproto.message_field(7, group="reply")
     extended: "ExtendReply" = betterproto.message_field(8, group="reply")
     committed: "CommitReply" = betterproto.message_field(9, group="reply")
     assignment: "HeartbeatReply" = betterproto.message_field(10, group="reply")
+    """
+    Comes whenever the assignment is another one; after it there are no more batches of what it does not assign.
+    """
+
     revoked: "RevokeReply" = betterproto.message_field(11, group="reply")
     left: "LeaveReply" = betterproto.message_field(12, group="reply")
     refusal: "Refusal" = betterproto.message_field(13, group="reply")
     sought: "SeekReply" = betterproto.message_field(14, group="reply")
+    leaving: "Leaving" = betterproto.message_field(15, group="reply")
 
 
 class TopicsStub(betterproto.ServiceStub):

@@ -8,7 +8,7 @@ from betterproto import PLACEHOLDER as UNSET
 from betterproto import Message
 
 from goqueue.proto.v1 import (
-    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, Group, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatch, LeaveReply, LeaveRequest, ListGroupsReply, ListGroupsRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, Rebalances, ReceiptRefusal, Refusal, RejectReply, RejectRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
+    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, Group, GroupBatches, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatch, LeaveReply, LeaveRequest, Leaving, ListGroupsReply, ListGroupsRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, Rebalances, ReceiptRefusal, Refusal, RejectReply, RejectRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
 )
 from goqueue.proto.wire import (
     DOUBLE, FIXED32, FIXED64, ITEMS_MAX, SFIXED32, SFIXED64, SHORT, SHORT_MAX, Flaw, fixed, int32, int64, length,
@@ -8082,6 +8082,200 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
     return message
 
 
+def encode_group_batches(message: GroupBatches) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["partition"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "GroupBatches.partition"))
+    value = fields["batches"]
+    if value is not UNSET and value:
+        size = len(value)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+    value = fields["first_offset"]
+    if value is not UNSET and value:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "GroupBatches.first_offset"))
+    value = fields["next_offset"]
+    if value is not UNSET and value:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "GroupBatches.next_offset"))
+    value = fields["high_watermark"]
+    if value is not UNSET and value:
+        parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "GroupBatches.high_watermark"))
+    value = fields["start_offset"]
+    if value is not UNSET and value:
+        parts += (b'8', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "GroupBatches.start_offset"))
+    value = fields["refusal"]
+    if value is not UNSET and value is not None:
+        inner = encode_refusal(value)
+        if inner or fields_of(value)["_serialized_on_wire"]:
+            size = len(inner)
+            parts += (b'B', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_GroupBatches = {1: "topic", 2: "partition", 3: "batches", 4: "first_offset", 5: "next_offset", 6: "high_watermark", 7: "start_offset", 8: "refusal"}
+
+
+def decode_group_batches(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> GroupBatches:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_8 = None
+    of_topic = ""
+    of_partition = 0
+    of_batches = b""
+    of_first_offset = 0
+    of_next_offset = 0
+    of_high_watermark = 0
+    of_start_offset = 0
+    of_refusal = UNSET
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 26:
+                    of_batches = bytes(data[at:stop])
+                elif tag == 66:
+                    of_refusal = decode_refusal(data, at, stop, room)
+                    places_8 = (places_8, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_partition = data[at]
+                at += 1
+                if of_partition > 127:
+                    of_partition, at = varint(data, at - 1)
+                    of_partition &= 0xFFFFFFFF
+            elif tag == 32:
+                of_first_offset = data[at]
+                at += 1
+                if of_first_offset > 127:
+                    of_first_offset, at = varint(data, at - 1)
+                    of_first_offset = (of_first_offset ^ 1 << 63) - (1 << 63)
+            elif tag == 40:
+                of_next_offset = data[at]
+                at += 1
+                if of_next_offset > 127:
+                    of_next_offset, at = varint(data, at - 1)
+                    of_next_offset = (of_next_offset ^ 1 << 63) - (1 << 63)
+            elif tag == 48:
+                of_high_watermark = data[at]
+                at += 1
+                if of_high_watermark > 127:
+                    of_high_watermark, at = varint(data, at - 1)
+                    of_high_watermark = (of_high_watermark ^ 1 << 63) - (1 << 63)
+            elif tag == 56:
+                of_start_offset = data[at]
+                at += 1
+                if of_start_offset > 127:
+                    of_start_offset, at = varint(data, at - 1)
+                    of_start_offset = (of_start_offset ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("GroupBatches", NAMES_GroupBatches, tag, error) from None
+    if places_8 is not None and places_8[0] is not None:
+        of_refusal = merged(decode_refusal, data, places_8, room)
+    message = new(GroupBatches)
+    fields = {
+        "topic": of_topic,
+        "partition": of_partition,
+        "batches": of_batches,
+        "first_offset": of_first_offset,
+        "next_offset": of_next_offset,
+        "high_watermark": of_high_watermark,
+        "start_offset": of_start_offset,
+        "refusal": of_refusal,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_leaving(message: Leaving) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_Leaving = {}
+
+
+def decode_leaving(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> Leaving:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if True:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("Leaving", NAMES_Leaving, tag, error) from None
+    message = new(Leaving)
+    fields = {
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
 def encode_consume_reply(message: ConsumeReply) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
@@ -8104,7 +8298,7 @@ def encode_consume_reply(message: ConsumeReply) -> bytes:
     elif chosen_reply == "batches":
         value = fields["batches"]
         if value is not None:
-            inner = encode_subscribe_reply(value)
+            inner = encode_group_batches(value)
             size = len(inner)
             parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     elif chosen_reply == "acked":
@@ -8167,12 +8361,18 @@ def encode_consume_reply(message: ConsumeReply) -> bytes:
             inner = encode_seek_reply(value)
             size = len(inner)
             parts += (b'r', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    elif chosen_reply == "leaving":
+        value = fields["leaving"]
+        if value is not None:
+            inner = encode_leaving(value)
+            size = len(inner)
+            parts += (b'z', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ConsumeReply = {1: "request_id", 2: "joined", 3: "leased", 4: "batches", 5: "acked", 6: "nacked", 7: "rejected", 8: "extended", 9: "committed", 10: "assignment", 11: "revoked", 12: "left", 13: "refusal", 14: "sought"}
+NAMES_ConsumeReply = {1: "request_id", 2: "joined", 3: "leased", 4: "batches", 5: "acked", 6: "nacked", 7: "rejected", 8: "extended", 9: "committed", 10: "assignment", 11: "revoked", 12: "left", 13: "refusal", 14: "sought", 15: "leaving"}
 
 
 def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -8215,7 +8415,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
                     places_reply = (places_reply if chosen_reply == "leased" else None, at, stop)
                     chosen_reply = "leased"
                 elif tag == 34:
-                    value_reply = decode_subscribe_reply(data, at, stop, room)
+                    value_reply = decode_group_batches(data, at, stop, room)
                     places_reply = (places_reply if chosen_reply == "batches" else None, at, stop)
                     chosen_reply = "batches"
                 elif tag == 42:
@@ -8258,6 +8458,10 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
                     value_reply = decode_seek_reply(data, at, stop, room)
                     places_reply = (places_reply if chosen_reply == "sought" else None, at, stop)
                     chosen_reply = "sought"
+                elif tag == 122:
+                    value_reply = decode_leaving(data, at, stop, room)
+                    places_reply = (places_reply if chosen_reply == "leaving" else None, at, stop)
+                    chosen_reply = "leaving"
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -8280,7 +8484,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
     except (IndexError, UnicodeDecodeError, Flaw) as error:
         raise refused("ConsumeReply", NAMES_ConsumeReply, tag, error) from None
     if places_reply is not None and places_reply[0] is not None:
-        value_reply = merged({"joined": decode_join_reply, "leased": decode_leased_batch, "batches": decode_subscribe_reply, "acked": decode_ack_reply, "nacked": decode_nack_reply, "rejected": decode_reject_reply, "extended": decode_extend_reply, "committed": decode_commit_reply, "assignment": decode_heartbeat_reply, "revoked": decode_revoke_reply, "left": decode_leave_reply, "refusal": decode_refusal, "sought": decode_seek_reply}[chosen_reply], data, places_reply, room)
+        value_reply = merged({"joined": decode_join_reply, "leased": decode_leased_batch, "batches": decode_group_batches, "acked": decode_ack_reply, "nacked": decode_nack_reply, "rejected": decode_reject_reply, "extended": decode_extend_reply, "committed": decode_commit_reply, "assignment": decode_heartbeat_reply, "revoked": decode_revoke_reply, "left": decode_leave_reply, "refusal": decode_refusal, "sought": decode_seek_reply, "leaving": decode_leaving}[chosen_reply], data, places_reply, room)
     message = new(ConsumeReply)
     fields = {
         "request_id": of_request_id,
@@ -8297,6 +8501,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
         "left": UNSET,
         "refusal": UNSET,
         "sought": UNSET,
+        "leaving": UNSET,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {"reply": chosen_reply},
@@ -8387,5 +8592,7 @@ CODES: dict[Any, tuple[Callable[[Any], bytes], Callable[..., Any]]] = {
     SeekRequest: (encode_seek_request, decode_seek_request),
     SeekReply: (encode_seek_reply, decode_seek_reply),
     ConsumeRequest: (encode_consume_request, decode_consume_request),
+    GroupBatches: (encode_group_batches, decode_group_batches),
+    Leaving: (encode_leaving, decode_leaving),
     ConsumeReply: (encode_consume_reply, decode_consume_reply),
 }

@@ -35,6 +35,7 @@ from goqueue.cli.bench.workbench import Workbench
 _LOG = (log_append, log_read, records, log_lookup, log_recovery, log_group_commit, log_memory)
 # Imported when they are measured: a client and everything under it.
 _BROKER = ("publish", "fetch", "single", "latency", "rest", "memory", "start")
+_GROUPS = ("rebalance", "consume", "start")
 
 
 @click.group()
@@ -88,6 +89,20 @@ def broker(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) 
         _run("broker", broker_entries(QUICK if quick else FULL), QUICK if quick else FULL, (folder, patterns, as_json))
 
 
+@bench.command()
+@_measured
+def groups(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure consumer groups: members that come, go and die, reading together, commits.
+
+    Broker and members run in processes of their own. It takes about a minute, and up to 700 MB of disk that it gives
+    back.
+    """
+    sizes = QUICK if quick else FULL
+    _, load_cores = split()
+    with kept_to(load_cores):
+        _run("groups", group_entries(sizes), sizes, (folder, patterns, as_json))
+
+
 def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, tuple[str, ...], bool]) -> None:
     """Take the figures that are asked for, and print them."""
     folder, patterns, as_json = options
@@ -106,6 +121,12 @@ def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, t
 def broker_entries(sizes: Sizes) -> list[Entry]:
     """All figures of `bench broker`, in the order in which they are taken."""
     modules = [import_module(f"goqueue.cli.bench.broker_{name}") for name in _BROKER]
+    return [entry for module in modules for entry in module.entries(sizes)]
+
+
+def group_entries(sizes: Sizes) -> list[Entry]:
+    """All figures of `bench groups`, in the order in which they are taken."""
+    modules = [import_module(f"goqueue.cli.bench.groups_{name}") for name in _GROUPS]
     return [entry for module in modules for entry in module.entries(sizes)]
 
 

@@ -5,8 +5,10 @@ a cursor stands: `fetched`, from which the broker is asked to go on, and `positi
 connection that breaks costs neither: what came before is still handed on, and the next subscription begins at
 `fetched`.
 
+A cursor that is paused keeps what came for it; of one that is dropped everything is forgotten.
+
 Invariants: offsets that are handed on rise within a partition, each at most once until a `seek`; nothing at or after
-`stop` is handed on.
+`stop` is handed on, and nothing of a cursor that is paused or dropped.
 """
 
 from collections import deque
@@ -19,6 +21,9 @@ from goqueue.core.records.batch import Header, Lane, validate
 from goqueue.core.records.record import Record, iterate
 
 T = TypeVar("T")
+
+# How much is kept of a paused cursor before the broker is asked for no more of it.
+PAUSED_BYTES = 1 << 20
 
 
 @define
@@ -73,9 +78,17 @@ class Fetching(Generic[T]):
     cursors: list[Cursor]
     make: Make[Origin, T]
     _arrived: deque[_Arrival] = field(factory=deque)
+    _paused: dict[Cursor, list[_Arrival]] = field(factory=dict)
+    # Where in its arrival the batch begins that was given last.
+    _given_at: int = 0
 
     def __attrs_post_init__(self) -> None:
-        for cursor in self.cursors:
+        self.begin(self.cursors)
+
+    def begin(self, cursors: list[Cursor]) -> None:
+        """Read these."""
+        self.cursors = cursors
+        for cursor in cursors:
             cursor.finish_at(cursor.position)
 
     @property
@@ -85,7 +98,12 @@ class Fetching(Generic[T]):
 
     def wanted(self) -> list[Cursor]:
         """The cursors to subscribe for, each from `fetched` on."""
-        return [cursor for cursor in self.cursors if not cursor.is_done and not self._has_stop(cursor)]
+        cursors = [cursor for cursor in self.cursors if not cursor.is_done and not self._has_stop(cursor)]
+        return [cursor for cursor in cursors if not self.is_full(cursor)] if self._paused else cursors
+
+    def is_full(self, cursor: Cursor) -> bool:
+        """Whether a cursor is paused and has enough for when it is not."""
+        return sum(len(one.batches) - one.at for one in self._paused.get(cursor, ())) >= PAUSED_BYTES
 
     def _has_stop(self, cursor: Cursor) -> bool:
         return cursor.stop is not None and cursor.fetched >= cursor.stop
@@ -93,16 +111,43 @@ class Fetching(Generic[T]):
     def received(self, cursor: Cursor, batches: bytes, next_offset: int) -> None:
         """Batches came that go on where the cursor's last ones ended."""
         if next_offset > cursor.fetched:
-            self._arrived.append(_Arrival(cursor, batches, next_offset))
+            self._paused.get(cursor, self._arrived).append(_Arrival(cursor, batches, next_offset))
             cursor.fetched = next_offset
 
     def seek(self, cursor: Cursor, offset: int) -> None:
         """Go on elsewhere; what came for this cursor is forgotten."""
         assert offset >= 0
-        self._arrived = deque(one for one in self._arrived if one.cursor is not cursor)
+        self._forget(cursor)
         cursor.fetched = cursor.position = offset
         cursor.is_done = False
         cursor.finish_at(offset)
+
+    def drop(self, cursor: Cursor) -> None:
+        """Read no more of this cursor; what came for it is forgotten, and if it is read again it is where it stands."""
+        self._forget(cursor)
+        if cursor in self.cursors:
+            self.cursors.remove(cursor)
+        cursor.fetched = cursor.position
+
+    def _forget(self, cursor: Cursor) -> None:
+        self._arrived = deque(one for one in self._arrived if one.cursor is not cursor)
+        if cursor in self._paused:
+            self._paused[cursor] = []
+
+    def pause(self, cursor: Cursor) -> None:
+        """Keep what came, and what comes yet, for later."""
+        if cursor not in self._paused:
+            self._paused[cursor] = [one for one in self._arrived if one.cursor is cursor]
+            self._arrived = deque(one for one in self._arrived if one.cursor is not cursor)
+
+    def resume(self, cursor: Cursor) -> None:
+        """Hand out again."""
+        self._arrived.extend(self._paused.pop(cursor, ()))
+
+    def take_back(self, cursor: Cursor) -> None:
+        """Give the batch that was given last once more, from the cursor's position on."""
+        assert self._arrived[0].cursor is cursor
+        self._arrived[0].at = self._given_at
 
     def next(self) -> tuple[Cursor, list[T], int] | None:
         """What is made of the next batch that has any for us, and its size; None when nothing is left of what came.
@@ -119,6 +164,7 @@ class Fetching(Generic[T]):
                 continue
             at = arrival.at
             header = validate(arrival.batches, at, compacted=True)
+            self._given_at = at
             arrival.at += header.size
             made = self._made(cursor, header, arrival.batches, at)
             if made:
@@ -128,6 +174,9 @@ class Fetching(Generic[T]):
     def handed(self, cursor: Cursor, offset: int) -> None:
         """Everything before `offset` was handed on."""
         cursor.finish_at(offset)
+        # It may have been dropped with a batch in hand, and gone back to its beginning.
+        if cursor.fetched < cursor.position:
+            cursor.fetched = cursor.position
 
     def _made(self, cursor: Cursor, header: Header, batches: bytes, at: int) -> list[T]:
         """What is made of those records of a batch that are wanted."""

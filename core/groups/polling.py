@@ -213,7 +213,7 @@ class Polls:
         while poll.rest and not is_content:
             slot = poll.rest[0]
             span = self._ends(*slot)
-            place = None if span is None else self._place(reader, slot, span, appended)
+            place = reader.places.get(slot) if span is None else self._place(reader, slot, span, appended)
             poll.offset = 0 if place is None else poll.reached(place)
             if span is None or poll.offset < span[1]:
                 self._read(reader, poll, slot, place)
@@ -265,8 +265,8 @@ class Polls:
         """A partition cannot be read: that is told before anything else is, and then the others have their turn."""
         topic, partition = poll.slot
         span = self._ends(topic, partition)
-        if refusal.code is Code.OFFSET_OUT_OF_RANGE and span is not None and not span[0] <= poll.offset <= span[1]:
-            # Retention has overtaken the read; the place follows.
+        if span is not None and not span[0] <= poll.offset <= span[1]:
+            # Retention has overtaken the read, which may have lost its file under way; the place follows.
             return
         if poll.found:
             poll.rest, poll.bytes_left = deque([poll.slot]), 0

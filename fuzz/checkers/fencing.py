@@ -1,12 +1,13 @@
 """A commit of a partition that somebody else has had since is refused, one by whoever has it is not.
 
 Whose partition it was is known from what members were told. A generation does for a member: a commit from before
-another one was given the partition is refused, even if it has come back since.
+another one was given the partition is refused, even if it has come back since. So is whoever wants to reset what a
+member has, or to delete a group that has one.
 """
 
 from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets
+from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, DeleteGroup, ResetOffsets
 from goqueue.core.verbs import Code, Refusal
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
@@ -19,8 +20,23 @@ class Fencing(Checker):
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Judge each partition by itself."""
         request = asked.request
-        if not isinstance(request, CommitOffsets) or not request.member_id:
-            return
+        if isinstance(request, ResetOffsets) and isinstance(reply, list):
+            self._check_free(asked, request)
+        elif isinstance(request, DeleteGroup) and reply is None:
+            for seat in self.history.memberships.groups.get(request.group, {}).values():
+                if seat.lives(self.sight.now):
+                    raise Violation(f"{request.group} was deleted, and {seat.member_id} is one of its members")
+        elif isinstance(request, CommitOffsets) and request.member_id:
+            self._judge(asked, request, reply)
+
+    def _check_free(self, asked: Asked, request: ResetOffsets) -> None:
+        for seat in self.history.memberships.groups.get(request.group, {}).values():
+            for slot, hold in seat.holds.items():
+                is_meant = slot[0] == request.topic and (not request.partitions or slot[1] in request.partitions)
+                if is_meant and hold.serial < asked.serial and seat.has(slot, self.sight.now):
+                    raise Violation(f"{slot} of {request.group} was reset, and {seat.member_id} has it")
+
+    def _judge(self, asked: Asked, request: CommitOffsets, reply: Reply) -> None:
         seat = self.history.memberships.seat(request.group, request.member_id)
         if seat is None:
             return

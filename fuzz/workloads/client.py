@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from random import Random
 
-from goqueue.core.verbs import Reply, Request
+from goqueue.core.calls import Reply, Request
 from goqueue.fuzz.options import Options
 
 
@@ -19,6 +19,11 @@ class Client(ABC):
         self.is_parked = False
         self.patience_until = 0
 
+        # The moment, as of when the world last turned to this client.
+        self.now = 0
+        # Whether it goes on asking when nothing fails any more.
+        self.goes_on = False
+
     @abstractmethod
     def next_request(self) -> Request | None:
         """What to ask next; None while there is nothing to ask before an answer comes."""
@@ -32,6 +37,13 @@ class Client(ABC):
     def think_ns(self) -> int:
         """How long to wait before the next request."""
         return int(self.random.random() * (self.options.think_ns + 1))
+
+    def idle_ns(self) -> int | None:
+        """With nothing to ask: how long until there may be, if no answer comes before; None when only an answer helps."""
+        return None
+
+    def calm(self) -> None:  # noqa: B027 - most do nothing wrong
+        """Nothing fails from here on, and this client is to do nothing wrong either."""
 
     def draw_topic(self) -> str:
         """One of the topics there may be."""

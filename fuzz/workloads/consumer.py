@@ -2,7 +2,8 @@
 
 from random import Random
 
-from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset, Refusal, Reply, Request
+from goqueue.core.calls import Reply, Request
+from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset, Refusal
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

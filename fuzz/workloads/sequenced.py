@@ -11,6 +11,7 @@ from random import Random
 
 from attrs import define, field
 
+from goqueue.core.calls import Reply, Request
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
@@ -21,8 +22,6 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
     Refusal,
-    Reply,
-    Request,
 )
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client

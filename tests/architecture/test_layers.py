@@ -29,7 +29,7 @@ OUTSIDE = {
         "attrs", "betterproto", "grpclib", "h11", "h2", "hpack", "hyperframe", "msgspec", "outcome", "trio",
     },
     "spark": {"attrs", "crc32c", "numpy", "pandas", "pyarrow", "pyspark"},
-    "cli": {"attrs", "click", "cramjam", "crc32c", "mmh3", "rich", "trio"},
+    "cli": {"attrs", "click", "cramjam", "crc32c", "mmh3", "rich", "trio", "yaml"},
     "goqueue": set(),
     "fuzz": {"atheris", "attrs", "click", "cramjam", "crc32c", "mmh3", "rich"},
     "tests": {
@@ -37,7 +37,7 @@ OUTSIDE = {
         "grpc_reflection", "grpc_status", "grpclib", "h11", "h2", "hpack", "httpx", "hyperframe", "hypothesis", "kafka",
         "lz4", "mmh3", "msgspec", "numpy", "packaging", "pandas", "pyarrow", "pyspark", "pytest", "rich",
         "schemathesis", "snappy",
-        "tests", "trio", "trustme", "zstandard",
+        "tests", "trio", "trustme", "yaml", "zstandard",
     },
 }  # fmt: skip
 

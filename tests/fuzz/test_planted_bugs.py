@@ -4,9 +4,12 @@ import pytest
 
 from goqueue.fuzz.checkers import CHECKERS
 from goqueue.fuzz.sim import run_world
-from tests.fuzz.planted_bugs import BUGS, Bug
+from tests.fuzz.planted_bugs import BUGS as BUGS_OF_LOGS
+from tests.fuzz.planted_bugs import Bug
+from tests.fuzz.planted_group_bugs import GROUP_BUGS
 
-SEEDS = 40
+SEEDS = 60
+BUGS = (*BUGS_OF_LOGS, *GROUP_BUGS)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])

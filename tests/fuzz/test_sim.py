@@ -38,6 +38,10 @@ def test_worlds_reach_what_they_are_for() -> None:
         "link cut", "link half open", "link stalled", "part of work StreamJob", "part of work Opening", "pause",
         "patience at its end", "request AlterTopic", "request DeleteTopic", "request Fetch", "request FindOffset",
         "request Publish", "request PublishBatch", "work Compaction", "work Reading", "work Removal",
+        "request JoinGroup", "request GroupHeartbeat", "request WatchGroup", "request LeaveGroup", "request PollGroup",
+        "request RevokePartitions", "request CommitOffsets", "request FetchOffsets", "request ResetOffsets",
+        "request AlterGroup", "request ListGroups", "request DescribeGroup", "request DescribeRebalances",
+        "request DeleteGroup",
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
+from goqueue.core.calls import Reply
 from goqueue.core.node import NodeOptions
 from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import (
@@ -24,7 +25,6 @@ from goqueue.core.verbs import (
     PublishBatch,
     PublishReply,
     Refusal,
-    Reply,
 )
 from goqueue.storage.files import FileDisk
 from goqueue.transports.admission import Admission, weight

@@ -9,15 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Self, TypeAlias
 
+from goqueue.transports.client.blocking_group_consumer import BlockingGroupConsumer, BlockingHooks, Told
+from goqueue.transports.client.blocking_groups import BlockingGroups
 from goqueue.transports.client.blocking_loop import BlockingLoop
 from goqueue.transports.client.connection import DELIVERY_TIMEOUT, LINGER, Connection
 from goqueue.transports.client.consumer import Consumer, Start, Stop
 from goqueue.transports.client.contents import Content, HeadersGiven
+from goqueue.transports.client.group_consumer import COMMIT_INTERVAL, SESSION_TIMEOUT
 from goqueue.transports.client.loops import Loop
 from goqueue.transports.client.messages import Message, Published
 from goqueue.transports.client.producer import Pending, Producer
+from goqueue.transports.client.settings import SettingGiven
 from goqueue.transports.client.times import nanoseconds_of
-from goqueue.transports.client.topics import Partition, SettingGiven, Topic, Topics
+from goqueue.transports.client.topics import Partition, Topic, Topics
 
 # Within a class `list` is a method.
 _TopicList: TypeAlias = list[Topic]
@@ -220,6 +224,7 @@ class BlockingConnection:
         self._loop = BlockingLoop()
         self._connection = make(self._loop)
         self.topics = BlockingTopics(self._loop, self._connection.topics)
+        self.groups = BlockingGroups(self._loop, self._connection.groups)
 
     def open(self) -> None:
         """Make the first connection; raises ConnectionLost if there is nobody."""
@@ -275,3 +280,36 @@ class BlockingConnection:
         """See Connection."""
         consumer = self._connection.consumer(topic, start=start, stop=stop, partitions=partitions)
         return BlockingConsumer(self._loop, consumer)
+
+    def group_consumer(
+        self,
+        group: str,
+        *topics: str | Sequence[str],
+        instance_id: str = "",
+        client_id: str = "",
+        session_timeout: timedelta = SESSION_TIMEOUT,
+        assignor: str = "",
+        start: str = "earliest",
+        commit: str = "auto",
+        commit_interval: timedelta = COMMIT_INTERVAL,
+        on_assigned: Told | None = None,
+        on_revoked: Told | None = None,
+        on_lost: Told | None = None,
+    ) -> BlockingGroupConsumer:
+        """See Connection; hooks are plain functions, which may be called in another thread, one at a time."""
+        hooks = BlockingHooks()
+        consumer = self._connection.group_consumer(
+            group,
+            *topics,
+            instance_id=instance_id,
+            client_id=client_id,
+            session_timeout=session_timeout,
+            assignor=assignor,
+            start=start,
+            commit=commit,
+            commit_interval=commit_interval,
+            on_assigned=hooks.wrap(on_assigned),
+            on_revoked=hooks.wrap(on_revoked),
+            on_lost=hooks.wrap(on_lost),
+        )
+        return BlockingGroupConsumer(self._loop, consumer, hooks)

@@ -2,9 +2,11 @@
 
 Theory: the same coroutines as on trio and asyncio, as fibers. A turn sends what there is to send, looks at the sockets,
 fires the timers, and steps the fibers that are ready. A public call is `run`: turns until its own fiber is over. There
-is no thread, so what goes on beside goes on during calls only; a call that need not wait gives it a turn now and then.
+is no thread here, so what goes on beside goes on during calls only; a call that need not wait gives it a turn now and
+then. What cannot wait for calls has a thread of its own that calls `beat`, which does nothing while a call lasts.
 
-Invariant: one `run` at a time, which a second thread learns by an error and not by a broken queue.
+Invariant: whoever looks at anything here, or at what fibers change, holds `running`: one call, which a second thread
+learns by an error and not by a broken queue, or one beat, which a call waits for.
 """
 
 import selectors
@@ -23,6 +25,9 @@ from goqueue.transports.client.link import Link
 ATTEND_NS = 1_000_000
 # What an abandoned call gets to tidy up.
 FAREWELL_TURNS = 8
+# So much is done in one beat, and the rest in the next one.
+BEAT_TURNS_MAX = 64
+UNDER_WAY = "Another call on this connection is under way. A connection belongs to one thread; open one in each."
 
 T = TypeVar("T")
 
@@ -37,18 +42,20 @@ class BlockingLoop:
         self._main: Fiber | None = None  # of the call that is under way, or of the last one
         self._selector = selectors.DefaultSelector()
         self._attended_ns = 0
-        self._running = threading.Lock()
+        self._calling = threading.Lock()  # held by a call
+        self.running = threading.Lock()  # held by a call or a beat
+        self._beater = 0  # the thread whose beat is under way
         self._closed = False
 
     # For the synchronous world.
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What this comes to; raises RuntimeError in a second thread, or in the middle of another call."""
-        if not self._running.acquire(blocking=False):
+        try:
+            self.hold()
+        except RuntimeError:
             work.close()
-            raise RuntimeError(
-                "Another call on this connection is under way. A connection belongs to one thread; open one in each."
-            )
+            raise
         try:
             if self._closed:
                 work.close()
@@ -61,8 +68,45 @@ class BlockingLoop:
             main.coroutine = work
             result: T = self._finish(main)  # type: ignore[assignment]
         finally:
-            self._running.release()
+            self.let_go()
         return result
+
+    def hold(self) -> None:
+        """Keep others out until `let_go`: raises RuntimeError if a call is under way, and waits for a beat to end."""
+        if not self._calling.acquire(blocking=False):
+            raise RuntimeError(UNDER_WAY)
+        if self.running.acquire(blocking=False):
+            return
+        if self._beater == threading.get_ident():
+            self._calling.release()
+            raise RuntimeError(UNDER_WAY)
+        try:
+            self.running.acquire()
+        except BaseException:
+            self._calling.release()
+            raise
+
+    def let_go(self) -> None:
+        """Let others in."""
+        self.running.release()
+        self._calling.release()
+
+    def beat(self) -> None:
+        """Let what goes on beside go on, if no call does that; what goes wrong is the next call's to raise."""
+        if not self.running.acquire(blocking=False):
+            return
+        self._beater = threading.get_ident()
+        fibers = self._fibers
+        try:
+            for _ in range(BEAT_TURNS_MAX):
+                self._turn(wait=False)
+                if not fibers.ready:
+                    return
+        except BaseException as error:  # noqa: BLE001 - nobody is there to take it
+            fibers.crash = error
+        finally:
+            self._beater = 0
+            self.running.release()
 
     def _attend(self, work: Coroutine[Any, Any, object]) -> None:
         """See what has happened since the last call, connections that have ended among it, before the next begins."""

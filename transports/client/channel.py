@@ -89,6 +89,12 @@ class CallStream:
 
     async def receive(self) -> list[bytes]:
         """All messages at hand, at least one; none at the end of the call, if that is a good one."""
+        while (messages := self.take()) is None:
+            await self._wait(self._exchange.reading)
+        return messages
+
+    def take(self) -> list[bytes] | None:
+        """The same for whoever does not wait: None while nothing has come."""
         stream, ready = self._stream, self._ready
         while not ready and not self._ended:
             if stream.gone is not None:
@@ -99,7 +105,7 @@ class CallStream:
             elif stream.ended:
                 self._conclude()
             else:
-                await self._wait(self._exchange.reading)
+                return None
         messages = [inflate(message, MESSAGE_BYTES_MAX) if squeezed else message for squeezed, message in ready]
         ready.clear()
         return messages
@@ -178,11 +184,14 @@ class Channel:
         """What the connection keeps in memory, in and out."""
         return self._link.held_bytes
 
-    def stream(self, path: str, deadline: int | None = None) -> CallStream:
-        """Begin a call of any kind, as a block; raises ConnectionLost, or GRPCError where there is no room."""
+    def stream(self, path: str, deadline: int | None = None, reading: Parking | None = None) -> CallStream:
+        """Begin a call of any kind, as a block; raises ConnectionLost, or GRPCError where there is no room.
+
+        Whoever waits for several calls at once brings the place where it waits: `reading`.
+        """
         request = self._request(path, deadline)
         try:
-            exchange = self._link.open(request)
+            exchange = self._link.open(request, reading)
         except ConnectionUnavailable:
             raise GRPCError(Status.UNAVAILABLE, "as many calls are under way as the broker allows") from None
         self._link.kick()

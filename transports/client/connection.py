@@ -15,6 +15,14 @@ from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import split_address
 from goqueue.transports.client.consumer import Consumer, Start, Stop, consumer_terms
 from goqueue.transports.client.errors import error_of, failure_of
+from goqueue.transports.client.group_consumer import (
+    COMMIT_INTERVAL,
+    SESSION_TIMEOUT,
+    GroupConsumer,
+    group_terms,
+)
+from goqueue.transports.client.groups import Groups
+from goqueue.transports.client.handover import Hooks, Told
 from goqueue.transports.client.loops import Loop, running_loop
 from goqueue.transports.client.producer import Producer, producer_terms
 from goqueue.transports.client.times import nanoseconds_of
@@ -34,6 +42,7 @@ class Connection:
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
         self.topics = Topics(brokers)
+        self.groups = Groups(brokers)
 
     def producer(
         self,
@@ -63,6 +72,29 @@ class Connection:
         Both are an offset, an aware datetime or "latest"; `start` also "earliest" or a timedelta, for that long ago.
         """
         return Consumer(self._brokers, consumer_terms(topic, start, stop, partitions))
+
+    def group_consumer(
+        self,
+        group: str,
+        *topics: str | Sequence[str],
+        instance_id: str = "",
+        client_id: str = "",
+        session_timeout: timedelta = SESSION_TIMEOUT,
+        assignor: str = "",
+        start: str = "earliest",
+        commit: str = "auto",
+        commit_interval: timedelta = COMMIT_INTERVAL,
+        on_assigned: Told | None = None,
+        on_revoked: Told | None = None,
+        on_lost: Told | None = None,
+    ) -> GroupConsumer:
+        """A member of a group, to be entered; docs/client.md says what the options mean."""
+        hooks = Hooks(on_assigned, on_revoked, on_lost)
+        terms = group_terms(
+            group, topics, instance_id, client_id, session_timeout, assignor, start, commit,
+            commit_interval, hooks,
+        )  # fmt: skip
+        return GroupConsumer(self._brokers, terms)
 
     async def open(self) -> None:
         """Make the first connection; raises ConnectionLost if there is nobody."""

@@ -67,6 +67,30 @@ class Fenced(ClientError):
     """Somebody else goes on under this producer's number."""
 
 
+class GroupNotFound(ClientError):
+    """There is no such group."""
+
+
+class GroupNotEmpty(ClientError):
+    """The group has members, or one of them reads the partition: it can be done once nobody does."""
+
+
+class WrongMode(ClientError):
+    """The group divides partitions among its members, or messages, and not the other way."""
+
+
+class UnknownMember(ClientError):
+    """The group does not know this member, or not any more."""
+
+
+class FencedInstance(ClientError):
+    """Another member has joined under this instance id since."""
+
+
+class FencedGeneration(ClientError):
+    """The partition is not this member's any more."""
+
+
 class Unavailable(ClientError):
     """It cannot be done for the time being, and trying again did not help."""
 
@@ -106,6 +130,17 @@ class Unpublished(ClientError):
         self.first = first
 
 
+class CommitFailed(ClientError):
+    """Offsets were not committed: for which partitions, and why; the others of the same commit were."""
+
+    def __init__(self, failures: dict[tuple[str, int], ClientError]) -> None:
+        (topic, partition), first = next(iter(failures.items()))
+        others = f", and {len(failures) - 1} more" if len(failures) > 1 else ""
+        said = f"partition {partition} of {topic} was not committed ({first.code}){others}: {first}"
+        super().__init__(said, first.code, first.field, first.retry_after)
+        self.failures = failures
+
+
 CLASSES: dict[str, type[ClientError]] = {
     Code.INVALID: InvalidRequest,
     Code.TOPIC_NOT_FOUND: TopicNotFound,
@@ -116,6 +151,12 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.TOO_LARGE: TooLarge,
     Code.OUT_OF_ORDER: OutOfOrder,
     Code.FENCED: Fenced,
+    Code.GROUP_NOT_FOUND: GroupNotFound,
+    Code.GROUP_NOT_EMPTY: GroupNotEmpty,
+    Code.WRONG_MODE: WrongMode,
+    Code.UNKNOWN_MEMBER: UnknownMember,
+    Code.FENCED_INSTANCE: FencedInstance,
+    Code.FENCED_GENERATION: FencedGeneration,
     Code.UNAVAILABLE: Unavailable,
     Code.SHUTTING_DOWN: Unavailable,
     Code.DAMAGED: Damaged,

@@ -1,23 +1,17 @@
-"""Topics as a client sees and changes them: creating, describing, altering, deleting.
-
-Settings are given as Python has them: text, numbers, timedeltas. A setting of None goes back to its default.
-"""
+"""Topics as a client sees and changes them: creating, describing, altering, deleting."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeAlias
 
-import betterproto
 from attrs import define
 
 from goqueue.core.client.routing import Layout
-from goqueue.core.cluster.durations import format_duration
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.times import MILLISECOND, moment_of
+from goqueue.transports.client.settings import SettingFound, SettingGiven, settings_found, settings_given
+from goqueue.transports.client.times import moment_of
 
-SettingGiven: TypeAlias = str | int | float | bool | timedelta | None
-SettingFound: TypeAlias = str | int | float | bool
 MESSAGE_BYTES_MAX = 16 << 20
 
 
@@ -69,7 +63,7 @@ class Topics:
         config: Mapping[str, SettingGiven] | None = None,
     ) -> Topic:
         """Make a topic, with the broker's number of partitions unless told otherwise."""
-        request = v1.CreateTopicRequest(name, partitions, replication_factor, _settings(config or {}))
+        request = v1.CreateTopicRequest(name, partitions, replication_factor, settings_given(config or {}))
         reply = await self._brokers.call("Topics/CreateTopic", request, v1.Topic, name, once=True)
         return _topic(reply)
 
@@ -85,7 +79,7 @@ class Topics:
 
     async def alter(self, name: str, config: Mapping[str, SettingGiven]) -> Topic:
         """Change settings; None takes one back to its default."""
-        request = v1.AlterTopicRequest(name, _settings(config))
+        request = v1.AlterTopicRequest(name, settings_given(config))
         return _topic(await self._brokers.call("Topics/AlterTopic", request, v1.Topic, name))
 
     async def delete(self, name: str) -> None:
@@ -114,7 +108,7 @@ async def layout_of(brokers: Brokers, name: str) -> Layout:
 
 def _topic(found: v1.Topic) -> Topic:
     offsets = [(each.start_offset, each.end_offset) for each in found.offsets]
-    config = {key: _value(setting) for key, setting in found.config.items()}
+    config = settings_found(found.config)
     return Topic(found.name, found.partitions, moment_of(found.created_ms), config, found.size_bytes, offsets)
 
 
@@ -131,28 +125,3 @@ def _partition(topic: str, found: v1.Partition) -> Partition:
         found.high_watermark,
         found.size_bytes,
     )
-
-
-def _value(setting: v1.Setting) -> SettingFound:
-    value: SettingFound | None = betterproto.which_one_of(setting, "value")[1]
-    return "" if value is None else value
-
-
-def _settings(config: Mapping[str, SettingGiven]) -> dict[str, v1.Setting]:
-    return {key: _setting(key, value) for key, value in config.items()}
-
-
-def _setting(key: str, value: SettingGiven) -> v1.Setting:
-    if value is None:
-        return v1.Setting(reset=True)
-    if isinstance(value, bool):
-        return v1.Setting(flag=value)
-    if isinstance(value, int):
-        return v1.Setting(number=value)
-    if isinstance(value, float):
-        return v1.Setting(fraction=value)
-    if isinstance(value, timedelta):
-        return v1.Setting(text=format_duration(value // MILLISECOND))
-    if isinstance(value, str):
-        return v1.Setting(text=value)
-    raise TypeError(f"the setting {key} is text, a number, a timedelta or None, not {type(value).__name__}")

@@ -18,8 +18,7 @@ from goqueue.transports.services.messages import Messages
 from goqueue.transports.services.publishing import UNANSWERED_BYTES_MAX
 from goqueue.transports.services.topics import Topics
 
-SERVED = ("goqueue.v1.Topics", "goqueue.v1.Messages")
-UNSERVED = ("goqueue.v1.Groups",)
+SERVED = ("goqueue.v1.Topics", "goqueue.v1.Messages", "goqueue.v1.Groups")
 
 
 @define
@@ -49,10 +48,8 @@ def application(
     health = Health()
     for name in SERVED:
         health.tell(name, serving=True)
-    for name in UNSERVED:
-        health.tell(name, serving=False)
     messages = Messages(broker, unanswered_bytes_max=unanswered_bytes_max)
-    services = with_reflection([Topics(broker), messages, Groups(), health], [DESCRIPTORS])
+    services = with_reflection([Topics(broker), messages, Groups(broker), health], [DESCRIPTORS])
     codec = StrictCodec()
     made = BrokerApplication(
         GrpcService(services, codec=codec, limits=limits, compress_replies=compress_replies), health

@@ -2,7 +2,8 @@
 
 from typing import TypeVar
 
-from goqueue.core.verbs import Caller, Refusal, Request
+from goqueue.core.calls import Request
+from goqueue.core.verbs import Caller, Refusal
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall, current_call
 from goqueue.transports.services.refusals import refused

@@ -12,9 +12,10 @@ from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
 from goqueue.transports.services.calls import ask
 from goqueue.transports.services.envelopes import bytes_field, number_field
+from goqueue.transports.services.feed import REPLY_BYTES_MAX
 from goqueue.transports.services.publishing import UNANSWERED_BYTES_MAX, PublishStream
 from goqueue.transports.services.refusals import refused
-from goqueue.transports.services.subscription import REPLY_BYTES_MAX, Subscription
+from goqueue.transports.services.subscription import Subscription
 
 _PATH = "/goqueue.v1.Messages/"
 

@@ -15,8 +15,9 @@ from functools import partial
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from goqueue.core.calls import Reply
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Acks, Caller, PublishBatch, Published, PublishReply, Refusal, Reply
+from goqueue.core.verbs import Acks, Caller, PublishBatch, Published, PublishReply, Refusal
 from goqueue.proto import translate, v1
 from goqueue.proto.refusals import acks as awaited
 from goqueue.proto.refusals import missing

@@ -22,12 +22,13 @@ def test_every_setting_reaches_the_log() -> None:
     config = {
         "retention_hours": 2, "retention_bytes": "1000000", "segment_bytes": 1 << 20, "segment_age": "1h",
         "cleanup": "compact_delete", "min_compaction_lag": "5s", "tombstone_retention": "1m", "dirty_ratio": 0.25,
-        "fsync": "interval", "fsync_interval": "50ms", "max_message_bytes": 2048,
+        "fsync": "interval", "fsync_interval": "50ms", "max_message_bytes": 2048, "index_interval_bytes": 512,
     }  # fmt: skip
     assert settings_problems(dict(config)) == {}
     assert log_config(config) == LogConfig(  # type: ignore[arg-type]
         segment_bytes=1 << 20,
         segment_age_ms=3_600_000,
+        index_interval_bytes=512,
         batch_bytes_max=2048,
         fsync=Fsync.INTERVAL,
         fsync_interval_ns=50_000_000,

@@ -118,6 +118,22 @@ def test_a_read_that_retention_overtakes_begins_again_at_the_start() -> None:
     assert offsets(polled(groups, to).parts) == [5, 6, 7, 8, 9]
 
 
+def test_a_read_that_loses_its_file_to_retention_begins_again_at_the_start() -> None:
+    groups = PolledGroups(t=1)
+    groups.add("t", 0, 10)
+    member = groups.join("t")
+    groups.holds_reads = True
+    to = groups.ask(PollGroup("g", member))
+    groups.turn()
+    shelf = groups.shelves["t", 0]
+    shelf.problem = Refusal(Code.UNAVAILABLE, "there is no such file")
+    groups.read()
+    shelf.start, shelf.problem = 5, None
+    groups.holds_reads = False
+    groups.turn()
+    assert offsets(polled(groups, to).parts) == [5, 6, 7, 8, 9]
+
+
 def test_a_place_beyond_the_end_moves_to_the_end() -> None:
     groups = PolledGroups(t=1)
     groups.add("t", 0, 10)
@@ -345,9 +361,12 @@ def test_a_partition_that_went_away_and_came_back_within_a_turn_is_a_new_tenure(
     groups.add("t", 1, 10)
     first = groups.join("t")
     assert len(offsets(groups.poll(first, 6))) == 6
-    second = groups.join("t")
-    generation = groups.coordinator.groups.groups["g"].generation
-    groups.ask(RevokePartitions("g", first, generation, {"t": [1]}))
+    groups.ask(JoinGroup("g", ["t"]))
+    groups.now += S
+    groups.coordinator.wake(groups.now)
+    group = groups.coordinator.groups.groups["g"]
+    second = [*group.members][1]
+    groups.ask(RevokePartitions("g", first, group.generation, {"t": [1]}))
     groups.ask(LeaveGroup("g", second))
     groups.now += S
     groups.coordinator.wake(groups.now)
@@ -521,12 +540,19 @@ def test_a_partition_that_cannot_be_read_is_named_and_the_others_have_their_turn
     assert spans(groups.poll(member)) == [("t", 1, 0, 1)]
 
 
-def test_a_partition_that_is_not_open_is_named() -> None:
-    groups = PolledGroups(t=1)
+def test_a_partition_that_is_not_open_is_named_whether_it_was_read_before_or_not() -> None:
+    groups = PolledGroups(t=2)
+    groups.add("t", 1, 3)
     member = groups.join("t")
-    del groups.shelves["t", 0]
-    refusal = groups.refused(member)
-    assert refusal.message.startswith("t-0 cannot be read")
+    shelf = groups.shelves.pop(("t", 0))
+    assert groups.refused(member).message.startswith("t-0 cannot be read")
+    groups.shelves["t", 0] = shelf
+    assert offsets(groups.poll(member)) == [0, 1, 2]
+    shelf = groups.shelves.pop(("t", 1))
+    assert groups.refused(member).message.startswith("t-1 cannot be read")
+    groups.shelves["t", 1] = shelf
+    groups.add("t", 1, 1)
+    assert offsets(groups.poll(member)) == [3]
 
 
 def test_when_the_groups_begin_anew_everybody_who_waits_is_known_and_places_are_forgotten() -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import trio
 
+from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import Joined, JoinGroup, Polled, PollGroup
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
     Caller,
@@ -18,7 +20,6 @@ from goqueue.core.verbs import (
     PublishBatch,
     PublishReply,
     Refusal,
-    Reply,
 )
 from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed
@@ -51,6 +52,27 @@ def run(folder: Path, meters: BrokerMeters, *requests: PublishBatch | Publish | 
 
     trio.run(scenario)
     return replies
+
+
+def test_what_members_poll_is_counted_unless_the_transport_counts_messages_itself(tmp_path: Path) -> None:
+    meters = BrokerMeters()
+
+    async def scenario() -> None:
+        with trio.fail_after(60):
+            async with running_broker(tmp_path) as runtime:
+                await runtime.ask(Caller(), CreateTopic("orders", 1))
+                await runtime.ask(Caller(), PublishBatch("orders", 0, batch()))
+                broker = MeteredBroker(runtime, meters)
+                for group, protocol in (("one", "grpc"), ("two", "http/1.1")):
+                    joined = await broker.ask(Caller(), JoinGroup(group, ["orders"]))
+                    assert isinstance(joined, Joined)
+                    polled = await broker.ask(Caller(protocol=protocol), PollGroup(group, joined.member_id))
+                    assert isinstance(polled, Polled)
+                    assert len(polled.parts) == 1
+
+    trio.run(scenario)
+    assert meters.consumed == {"orders": Consumed(2, len(batch()))}
+    assert sum(meters.publish_latency.counts) == sum(meters.fetch_latency.counts) == 0
 
 
 def test_publishes_and_fetches_are_measured_and_nothing_else(tmp_path: Path) -> None:

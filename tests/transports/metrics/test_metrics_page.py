@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.verbs import NodeReply, TopicReply
 from goqueue.storage.meters import StoreMeters
@@ -22,10 +23,16 @@ LINE = re.compile(
 PAGE = "/topics/orders/partitions/0/messages"
 
 
-def page(*topics: TopicReply, broker: BrokerMeters | None = None, store: StoreMeters | None = None) -> dict[str, str]:
+def page(
+    *topics: TopicReply,
+    broker: BrokerMeters | None = None,
+    store: StoreMeters | None = None,
+    groups: GroupsMeasured | None = None,
+) -> dict[str, str]:
     """The samples of a page for a node with these topics."""
     node = NodeReply("node-1", "1", 0, len(topics), 0, list(topics))
-    written = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3).written(node)
+    groups = groups or GroupsMeasured({}, [], {}, Histogram(), 0, 0, 0, 0)
+    written = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3).written(node, groups)
     return samples(written.decode())
 
 
@@ -46,7 +53,7 @@ def test_names_keep_to_the_conventions() -> None:
     names = [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
     for metric in METRICS:
-        assert re.fullmatch(r"(broker|storage)_[a-z_]+", metric.name)
+        assert re.fullmatch(r"(broker|storage|consumer)_[a-z_]+", metric.name)
         assert metric.name.endswith("_total") == (metric.kind == COUNTER)
 
 
@@ -80,6 +87,64 @@ def test_topics_that_are_gone_are_forgotten() -> None:
     assert found["goqueue_storage_bytes_written_total"] == "207"
     assert not [name for name in found if "gone" in name]
     assert list(broker.consumed) == ["here"]
+
+
+def test_groups_are_shown_one_by_one_and_those_beyond_the_bound_as_a_number() -> None:
+    latency = Histogram()
+    latency.observe(2_000_000)
+    groups = GroupsMeasured(
+        {"empty": 4, "stable": 1},
+        [GroupMeasure("billing", 7, 2, 6, [TopicMeasure("orders", 40, 3)]), GroupMeasure("audit", 1, 0, 0, [])],
+        {"member_joined": 5, "session_expired": 2},
+        latency,
+        *(100, 2, 50, 20),
+    )
+    found = page(groups=groups)
+    expected = {
+        'consumer_groups{state="empty"}': "4",
+        'consumer_groups{state="stable"}': "1",
+        "consumer_groups_unlisted": "3",
+        'consumer_group_members{group="billing"}': "2",
+        'consumer_group_members{group="audit"}': "0",
+        'consumer_group_generation{group="billing"}': "7",
+        'consumer_assigned_partitions{group="billing"}': "6",
+        'consumer_committed_offset{group="billing",topic="orders"}': "40",
+        'consumer_lag_messages{group="billing",topic="orders"}': "3",
+        'consumer_rebalances_total{reason="member_joined"}': "5",
+        'consumer_rebalances_total{reason="session_expired"}': "2",
+        "consumer_rebalance_latency_seconds_sum": "0.002",
+        "consumer_rebalance_latency_seconds_count": "1",
+        "consumer_heartbeats_total": "100",
+        "consumer_session_timeouts_total": "2",
+        "consumer_polls_total": "50",
+        "consumer_polls_empty_total": "20",
+    }
+    assert {name.removeprefix(PREFIX): count for name, count in found.items()}.items() >= expected.items()
+
+
+def test_groups_of_a_broker_are_counted_and_looking_makes_none(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            await orders(client, config={"fsync": "every"})
+            assert "goqueue_consumer_groups_unlisted 0" in (await client.get("/metrics")).text
+            topics = (await client.get("/topics/__groups")).status_code
+            assert topics == 404
+            await publish(client, "a", "b", "c")
+            wanted = {"client_id": "till", "topics": ["orders"]}
+            member_id = (await client.post("/groups/billing/join", json=wanted)).json()["member_id"]
+            polled = await client.get("/groups/billing/poll", params={"member_id": member_id, "max_messages": 2})
+            assert len(polled.json()["messages"]) == 2
+            done = {"member_id": member_id, "offsets": {"orders": {"0": 1}}}
+            await client.post("/groups/billing/commit", json=done)
+            found = samples((await client.get("/metrics")).text)
+        both = '{group="billing",topic="orders"}'
+        assert found[f"goqueue_consumer_lag_messages{both}"] == "2"
+        assert found[f"goqueue_consumer_committed_offset{both}"] == "1"
+        assert found['goqueue_consumer_group_members{group="billing"}'] == "1"
+        assert found['goqueue_consumer_groups{state="stable"}'] == "1"
+        assert found["goqueue_consumer_polls_total"] == "1"
+
+    run(scenario, tmp_path)
 
 
 def test_publishing_and_reading_are_counted(tmp_path: Path) -> None:

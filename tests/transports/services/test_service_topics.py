@@ -70,20 +70,6 @@ def test_a_topic_is_made_once(tmp_path: Path) -> None:
     against(tmp_path, work)
 
 
-def test_groups_are_not_served_and_each_method_says_so(tmp_path: Path) -> None:
-    def work(client: Client) -> None:
-        for call in (
-            lambda: client.join(v1.JoinRequest("g")),
-            lambda: client.poll(v1.PollRequest("g")),
-            lambda: list(client.consume(iter([v1.ConsumeRequest()]))),
-        ):
-            error = failure(call)
-            assert error.code() is grpc.StatusCode.UNIMPLEMENTED
-            assert "no consumer groups" in error.details()
-
-    against(tmp_path, work)
-
-
 @pytest.mark.parametrize("code", list(Code))
 def test_every_refusal_has_a_status(code: Code) -> None:
     error = refused(Refusal(code, "because", "topic", 5))

@@ -1,0 +1,37 @@
+"""The settings that are flags of `goqueue serve`, as click knows them, and what click found out about them."""
+
+import click
+from click.core import ParameterSource
+
+from goqueue.cli.settings.keys import FLAGGED
+from goqueue.cli.settings.sources import FLAG, VARIABLE, Given
+
+CONFIG_VARIABLE = "GOQUEUE_CONFIG"
+
+
+def flag_options(*, are_hidden: bool = False) -> list[click.Parameter]:
+    """The options; what their values may be is decided by their keys and not by click."""
+    return [
+        click.Option(
+            [f"--{key.flag}"],
+            envvar=key.variable,
+            default=key.default,
+            help=key.meaning,
+            hidden=key.is_hidden or are_hidden,
+            show_default=bool(key.default),
+            show_envvar=True,
+            metavar="TEXT",
+        )
+        for key in FLAGGED
+    ]
+
+
+def given_flags(ctx: click.Context) -> dict[str, Given]:
+    """What the command line or the environment says, by key."""
+    given: dict[str, Given] = {}
+    for key in FLAGGED:
+        source = ctx.get_parameter_source(key.option)
+        if source in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}:
+            is_typed = source is ParameterSource.COMMANDLINE
+            given[key.name] = Given(ctx.params[key.option], FLAG if is_typed else VARIABLE)
+    return given

@@ -1,0 +1,207 @@
+"""What a setting may hold: kinds of values, each from text to what the text means.
+
+Every source speaks text in the end: a flag, a variable, a scalar of YAML. The file alone tells numbers, truth values
+and text apart; a kind says which of them it takes. `parse` raises ValueError with a sentence that says what was found
+and what is allowed.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from attrs import define
+
+from goqueue.core.cluster.durations import format_duration, parse_duration_ms
+
+# How something is written in YAML.
+NOTHING, TRUTH, NUMBER, TEXT, LIST = "nothing", "truth", "number", "text", "list"
+
+OFF = "off"
+LOOPBACK = "127.0.0.1"
+UNLIMITED = -1
+DAY_MS = 24 * 3_600_000
+
+Address = tuple[str, int]
+T = TypeVar("T")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9A-Fa-f]+")
+_SHIFTS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
+_SIZE = re.compile(r"([0-9]{1,12}) ?(KiB|MiB|GiB|TiB)?")
+_SHOWN_MAX = 60
+
+
+@define
+class Kind(Generic[T]):
+    """What some settings may hold: in words, from text, and how a file writes it."""
+
+    expected: str
+    parse: Callable[[str], T]
+    written: frozenset[str] = frozenset({TEXT})
+
+
+def written_as(text: str) -> str:
+    """What a scalar without quotes is in YAML, by its core schema."""
+    if text in {"", "~"} or text.lower() == "null":
+        return NOTHING
+    if text.lower() in {"true", "false"}:
+        return TRUTH
+    return NUMBER if _NUMBER.fullmatch(text) else TEXT
+
+
+def shown(text: str) -> str:
+    """Text as it was found, in quotes, and not longer than a sentence bears."""
+    return repr(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…")
+
+
+def name() -> Kind[str]:
+    """The name of a node."""
+
+    def parse(text: str) -> str:
+        if not _NAME.fullmatch(text):
+            allowed = "up to 100 letters, digits, dots, dashes and underscores are"
+            raise ValueError(f"{shown(text)} is no name; {allowed}")
+        return text
+
+    return Kind("a name", parse)
+
+
+def path(*, may_be_empty: bool = False) -> Kind[str]:
+    """The path of a file or folder."""
+
+    def parse(text: str) -> str:
+        if not (text or may_be_empty):
+            raise ValueError("found an empty text, expected a path")
+        if not text.isprintable():
+            raise ValueError(f"{shown(text)} is no path; it holds characters that cannot be printed")
+        return text
+
+    return Kind("a path", parse)
+
+
+def address(example: str, *, may_be_off: bool = False) -> Kind[Address | None]:
+    """`host:port`, loopback where there is no host; None for one that is off."""
+
+    def parse(text: str) -> Address | None:
+        if may_be_off and text.lower() == OFF:
+            return None
+        host, colon, port = text.rpartition(":")
+        if not colon or not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > 65535:
+            raise ValueError(f"{shown(text)} is no address; write it like {example} or 0.0.0.0{example}")
+        return host.strip("[]") or LOOPBACK, int(port)
+
+    return Kind(f"an address such as {example}" + (" or off" if may_be_off else ""), parse)
+
+
+def whole(least: int, most: int, *, unlimited: bool = False) -> Kind[int]:
+    """A whole number; -1 for one that is switched off."""
+    expected = f"a whole number from {least} to {most}" + (", or -1 for no bound" if unlimited else "")
+
+    def parse(text: str) -> int:
+        if not _WHOLE.fullmatch(text):
+            raise ValueError(f"found {shown(text)}, expected {expected}")
+        number = int(text)
+        if not least <= number <= most and not (unlimited and number == UNLIMITED):
+            raise ValueError(f"found {number}, expected {expected}")
+        return number
+
+    return Kind(expected, parse, frozenset({NUMBER}))
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes in a size such as `64MiB`; None when it is none."""
+    matched = _SIZE.fullmatch(text.strip())
+    return int(matched[1]) << _SHIFTS[matched[2] or ""] if matched else None
+
+
+def size(least: int, most: int | None, example: str) -> Kind[int]:
+    """A number of bytes, with a unit or without; None where only the disk bounds it."""
+    bounds = (
+        f"of at least {written_size(least)}" if most is None else f"from {written_size(least)} to {written_size(most)}"
+    )
+
+    def parse(text: str) -> int:
+        found = parse_size(text)
+        if found is None or found < least or (most is not None and found > most):
+            raise ValueError(f"{shown(text)} is no size {bounds}; write it like {example}")
+        return found
+
+    return Kind(f"a size {bounds} such as {example}", parse, frozenset({NUMBER, TEXT}))
+
+
+def written_size(count: int) -> str:
+    """The shortest spelling that says a size exactly."""
+    for unit, shift in reversed(_SHIFTS.items()):
+        if count and not count & ((1 << shift) - 1):
+            return f"{count >> shift} {unit}".rstrip()
+    return str(count)
+
+
+def span(least_ms: int, most_ms: int) -> Kind[int]:
+    """A span of time, in milliseconds."""
+    bounds = f"from {format_duration(least_ms)} to {format_duration(most_ms)}"
+
+    def parse(text: str) -> int:
+        span_ms = parse_duration_ms(text[:_SHOWN_MAX])
+        if not least_ms <= span_ms <= most_ms:
+            raise ValueError(f"found {shown(text)}, expected a span of time {bounds}")
+        return span_ms
+
+    return Kind(f"a span of time {bounds}, such as 30s", parse)
+
+
+def one_of(*words: str) -> Kind[str]:
+    """One of some words, in whatever case."""
+
+    def parse(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(f"{shown(text)} is none of {', '.join(words)}")
+        return text.lower()
+
+    return Kind(f"one of {', '.join(words)}", parse)
+
+
+def truth() -> Kind[bool]:
+    """True or false."""
+
+    def parse(text: str) -> bool:
+        if text.lower() not in {"true", "false"}:
+            raise ValueError(f"found {shown(text)}, expected true or false")
+        return text.lower() == "true"
+
+    return Kind("true or false", parse, frozenset({TRUTH}))
+
+
+def switch() -> Kind[bool]:
+    """True or false as flags say it: on or off."""
+    meanings = {"on": True, OFF: False, "true": True, "false": False}
+
+    def parse(text: str) -> bool:
+        if text.lower() not in meanings:
+            raise ValueError(f"{shown(text)} is none of on, off")
+        return meanings[text.lower()]
+
+    return Kind("on or off", parse, frozenset({TRUTH, TEXT}))
+
+
+def fixed(only: str, why: str, *also: str, written: str = TEXT) -> Kind[str | int]:
+    """A key whose time has not come: one value, which is harmless, and a sentence for all others."""
+
+    def parse(text: str) -> str | int:
+        if text.lower() not in {only, *also}:
+            raise ValueError(f"found {shown(text)}, expected {only}: {why}")
+        return int(text) if written == NUMBER else text.lower()
+
+    return Kind(only, parse, frozenset({written}))
+
+
+def nobody(why: str) -> Kind[list[str]]:
+    """A list that has to be empty in this release."""
+
+    def parse(text: str) -> list[str]:
+        if text.strip():
+            raise ValueError(f"found {shown(text)}; {why}")
+        return []
+
+    return Kind("an empty list", parse, frozenset({LIST, TEXT, NOTHING}))

@@ -1,0 +1,68 @@
+"""One message of a key at a time, in order: what is in play of each key, and what waits behind it.
+
+A chain is the offsets of one key in order. Its first is ready, waiting or leased; the others are held, and the next one
+is freed when the first is settled or given up. Keys are known by a hash: two that share one wait for each other, which
+costs time and breaks nothing.
+
+Invariant: an offset is in one chain only, and a chain is never empty.
+"""
+
+from collections import deque
+
+from attrs import define, field
+
+
+@define
+class Chains:
+    """The chains of a ledger; empty where no order by key is asked for."""
+
+    _chains: dict[int, deque[int]] = field(factory=dict)
+    _keys: dict[int, int] = field(factory=dict)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._chains
+
+    def add(self, offset: int, key: int) -> None:
+        """Put an offset behind the others of its key."""
+        chain = self._chains.get(key)
+        if chain is None:
+            self._chains[key] = deque((offset,))
+        else:
+            assert chain[-1] < offset
+            chain.append(offset)
+        self._keys[offset] = key
+
+    def leave(self, offset: int) -> int | None:
+        """Take an offset out; the one that is freed by that, if any."""
+        key = self._keys.pop(offset, None)
+        if key is None:
+            return None
+        chain = self._chains[key]
+        if chain[0] != offset:
+            chain.remove(offset)
+            return None
+        chain.popleft()
+        if chain:
+            return chain[0]
+        del self._chains[key]
+        return None
+
+    def key(self, offset: int) -> int | None:
+        """The hash of an offset's key."""
+        return self._keys.get(offset)
+
+    def all(self) -> list[tuple[int, int]]:
+        """Offsets and hashes, in order of offsets."""
+        return sorted(self._keys.items())
+
+    def heads(self) -> set[int]:
+        """The offsets that are in play."""
+        return {chain[0] for chain in self._chains.values()}
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        assert sum(map(len, self._chains.values())) == len(self._keys)
+        for key, chain in self._chains.items():
+            assert chain
+            assert list(chain) == sorted(chain)
+            assert all(self._keys[offset] == key for offset in chain)

@@ -1,0 +1,293 @@
+"""Bugs of consumer groups that somebody might really write, planted like those of `planted_bugs`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from goqueue.core.groups import plan, rebalance
+from goqueue.core.groups.coordinator import Coordinator
+from goqueue.core.groups.journal import Journal
+from goqueue.core.groups.leader import GroupLeader
+from goqueue.core.groups.pacing import Pacing
+from goqueue.core.groups.plan import Ends
+from goqueue.core.groups.polling import Polls
+from goqueue.core.groups.reader import Poll, Reader
+from goqueue.core.groups.sessions import Session, Sessions
+from goqueue.core.groups.state import Change, Entry, Group, Groups, Member
+from goqueue.core.groups.verbs import (
+    CommitOffsets,
+    CommittedOffsets,
+    GroupBeat,
+    GroupState,
+    OffsetChange,
+    ResetOffsets,
+)
+from goqueue.core.verbs import Refusal
+from goqueue.fuzz.options import Options
+from tests.fuzz.planted_bugs import Bug
+
+_LONG_NS = 10**16
+
+
+def grouped() -> Options:
+    """Worlds of members that come and go, on a node that does not die."""
+    return Options(
+        members=3, eager_members=1, groups=1, partitions_max=3, producers=1, consumers=0, p_topic_change=0.0,
+        p_stray=0.1, session_ms_max=4_000, think_ns=100_000_000, steps=250,
+    )  # fmt: skip
+
+
+def operated() -> Options:
+    """The same with somebody who looks after the groups."""
+    options = grouped()
+    options.operators = 2
+    return options
+
+
+def contended() -> Options:
+    """Longer ones, of many members for few partitions."""
+    options = grouped()
+    options.topics, options.partitions_max, options.members, options.eager_members = 1, 4, 3, 2
+    options.think_ns, options.steps, options.value_bytes_max = 50_000_000, 400, 10
+    return options
+
+
+def mortal() -> Options:
+    """The same on a machine that crashes."""
+    options = grouped()
+    options.p_crash = 0.02
+    return options
+
+
+def polling() -> Options:
+    """Worlds of members that poll."""
+    options = grouped()
+    options.members, options.eager_members, options.polls = 0, 3, True
+    return options
+
+
+# --- assignments
+
+
+def stable_whatever_happens(patch: pytest.MonkeyPatch) -> None:
+    def state(coordinator: Coordinator, group: Group) -> GroupState:
+        return GroupState.STABLE if group.members else GroupState.EMPTY
+
+    patch.setattr(Coordinator, "state", state)
+
+
+def one_generation_for_ever(patch: pytest.MonkeyPatch) -> None:
+    real_granted = rebalance._granted
+
+    def granted(group: Group, changed: dict[str, Member], generation: int) -> Group:
+        return real_granted(group, changed, 1)
+
+    patch.setattr(rebalance, "_granted", granted)
+
+
+# --- partitions have one owner
+
+
+def given_before_it_is_let_go_of(patch: pytest.MonkeyPatch) -> None:
+    real_beat = Coordinator._beat
+
+    def beat(coordinator: Coordinator, group: Group, member: Member) -> GroupBeat:
+        told = real_beat(coordinator, group, member)
+        told.assigned = {topic: [*partitions] for topic, partitions in member.target.items()}
+        return told
+
+    patch.setattr(Coordinator, "_beat", beat)
+
+
+def sessions_that_end_early(patch: pytest.MonkeyPatch) -> None:
+    real_begin = Sessions.begin
+
+    def begin(sessions: Sessions, now: int, group: str, member: Member) -> Session:
+        shorter = evolve(member, session_timeout_ms=member.session_timeout_ms // 2)
+        return real_begin(sessions, now, group, shorter)
+
+    patch.setattr(Sessions, "begin", begin)
+
+
+def a_member_that_a_restart_forgets(patch: pytest.MonkeyPatch) -> None:
+    real_restore = Coordinator.restore
+
+    def restore(coordinator: Coordinator, now: int, entries: Iterable[Entry]) -> None:
+        real_restore(coordinator, now, entries)
+        for group in [*coordinator.groups.groups.values()]:
+            if len(group.members) > 1:
+                coordinator._remove(now, group, next(reversed(group.members)), "session_expired")
+
+    patch.setattr(Coordinator, "restore", restore)
+
+
+# --- commits of others
+
+
+def commits_of_anybody(patch: pytest.MonkeyPatch) -> None:
+    real_refusal: Any = plan._commit_refusal
+
+    def commit_refusal(group: Group, member: Member | None, *rest: object) -> Refusal | None:
+        found: Refusal | None = real_refusal(group, None, *rest)
+        return found
+
+    patch.setattr(plan, "_commit_refusal", commit_refusal)
+
+
+def a_generation_that_ends_all_tenures(patch: pytest.MonkeyPatch) -> None:
+    """Who keeps a partition has it anew, and its commits that are under way are refused."""
+    real_rebalanced = rebalance.rebalanced
+
+    def rebalanced(group: Group, topics: dict[str, int]) -> Group | None:
+        after = real_rebalanced(group, topics)
+        if after is None:
+            return None
+        members = {
+            member_id: evolve(
+                member,
+                owned={topic: dict.fromkeys(held, after.generation) for topic, held in member.owned.items()},
+            )
+            for member_id, member in after.members.items()
+        }
+        return after.next(members)
+
+    patch.setattr(rebalance, "rebalanced", rebalanced)
+
+
+def resets_of_what_is_read(patch: pytest.MonkeyPatch) -> None:
+    real_reset = plan.plan_reset
+
+    def reset(
+        groups: Groups, request: ResetOffsets, partitions: int, ends: Ends, wall_ms: int
+    ) -> tuple[list[Change], list[OffsetChange]] | Refusal:
+        free = {name: Group(name, group.mode, group.config, group.generation) for name, group in groups.groups.items()}
+        return real_reset(Groups(free, groups.offsets), request, partitions, ends, wall_ms)
+
+    patch.setattr(plan, "plan_reset", reset)
+
+
+# --- offsets
+
+
+def answered_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
+    real_settle = GroupLeader.settle
+
+    def settle(leader: GroupLeader, now: int) -> None:
+        replies, leader.coordinator.replies = leader.coordinator.replies, []
+        for to, reply in replies:
+            leader._send(to, reply)
+        real_settle(leader, now)
+
+    patch.setattr(GroupLeader, "settle", settle)
+
+
+def half_of_the_journal(patch: pytest.MonkeyPatch) -> None:
+    real_take = Journal.take_loaded
+
+    def take(journal: Journal) -> dict[bytes, bytes]:
+        loaded = real_take(journal)
+        return dict([*loaded.items()][: len(loaded) // 2 + 1])
+
+    patch.setattr(Journal, "take_loaded", take)
+
+
+def commits_that_go_back(patch: pytest.MonkeyPatch) -> None:
+    real_commit = plan.plan_commit
+
+    def commit(
+        groups: Groups, request: CommitOffsets, topics: dict[str, int], ends: Ends, wall_ms: int
+    ) -> tuple[list[Change], CommittedOffsets] | Refusal:
+        return real_commit(Groups(groups.groups, {}), request, topics, ends, wall_ms)
+
+    patch.setattr(plan, "plan_commit", commit)
+
+
+def commits_beyond_the_end(patch: pytest.MonkeyPatch) -> None:
+    real_commit = plan.plan_commit
+
+    def commit(
+        groups: Groups, request: CommitOffsets, topics: dict[str, int], ends: Ends, wall_ms: int
+    ) -> tuple[list[Change], CommittedOffsets] | Refusal:
+        return real_commit(groups, request, topics, lambda topic, partition: None, wall_ms)
+
+    patch.setattr(plan, "plan_commit", commit)
+
+
+def offsets_of_the_neighbour(patch: pytest.MonkeyPatch) -> None:
+    """What is committed for one partition is kept for the first of its topic."""
+    real_commit = plan.plan_commit
+
+    def commit(
+        groups: Groups, request: CommitOffsets, topics: dict[str, int], ends: Ends, wall_ms: int
+    ) -> tuple[list[Change], CommittedOffsets] | Refusal:
+        planned = real_commit(groups, request, topics, ends, wall_ms)
+        if not isinstance(planned, Refusal):
+            for change in planned[0]:
+                if hasattr(change, "partition"):
+                    change.partition = 0
+        return planned
+
+    patch.setattr(plan, "plan_commit", commit)
+
+
+def polls_that_skip(patch: pytest.MonkeyPatch) -> None:
+    real_finish = Polls._finish
+
+    def finish(polls: Polls, now: int, reader: Reader, poll: Poll, durable: int) -> None:
+        found = [*poll.found]
+        real_finish(polls, now, reader, poll, durable)
+        for place, part in found:
+            place.offset += part.partition == 0 and part.end_offset % 3 == 0
+
+    patch.setattr(Polls, "_finish", finish)
+
+
+# --- rebalances end
+
+
+def rebalances_that_are_put_off(patch: pytest.MonkeyPatch) -> None:
+    def trigger(pacing: Pacing, now: int, group: str, delay_ns: int = 0) -> None:
+        pacing._first.setdefault(group, now)
+        pacing._alarms.set(group, now + _LONG_NS)
+
+    patch.setattr(Pacing, "trigger", trigger)
+
+
+def sessions_that_never_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Sessions, "begin", _endless)
+
+
+def _endless(sessions: Sessions, now: int, group: str, member: Member) -> Session:
+    key = (group, member.member_id)
+    session = sessions._sessions.setdefault(key, Session(now, _LONG_NS))
+    session.last = now
+    sessions._ends.set(key, now + _LONG_NS)
+    return session
+
+
+def revocations_that_are_not_heard(patch: pytest.MonkeyPatch) -> None:
+    """Who lets go of something still has it, and for ever, since nobody is cut off."""
+    patch.setattr(rebalance, "released", lambda group, member_id, partitions: None)
+
+
+GROUP_BUGS = (
+    Bug("stable whatever happens", stable_whatever_happens, operated, ""),
+    Bug("one generation for ever", one_generation_for_ever, grouped, "in generation 1"),
+    Bug("given before it is let go of", given_before_it_is_let_go_of, grouped, "has it"),
+    Bug("sessions that end early", sessions_that_end_early, grouped, ""),
+    Bug("a member that a restart forgets", a_member_that_a_restart_forgets, mortal, ""),
+    Bug("commits of anybody", commits_of_anybody, contended, "was taken"),
+    Bug("a generation that ends all tenures", a_generation_that_ends_all_tenures, grouped, "may not commit"),
+    Bug("resets of what is read", resets_of_what_is_read, operated, "was reset"),
+    Bug("answered before it is durable", answered_before_it_is_durable, mortal, ""),
+    Bug("half of the journal", half_of_the_journal, mortal, ""),
+    Bug("commits that go back", commits_that_go_back, grouped, "was"),
+    Bug("commits beyond the end", commits_beyond_the_end, grouped, "beyond the end"),
+    Bug("offsets of the neighbour", offsets_of_the_neighbour, grouped, ""),
+    Bug("polls that skip", polls_that_skip, polling, "was given"),
+    Bug("rebalances that are put off", rebalances_that_are_put_off, grouped, "no rest"),
+    Bug("sessions that never end", sessions_that_never_end, grouped, ""),
+    Bug("revocations that are not heard", revocations_that_are_not_heard, grouped, ""),
+)

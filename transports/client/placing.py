@@ -1,0 +1,63 @@
+"""Where a group's member begins in a partition: where the group has come to, else at the beginning or at the end.
+
+What lies before the partition's start is gone, and the group goes on at the start. A group that begins at the end says
+so to the broker before it reads: else whoever comes after a crash would begin at a later end, and messages be missed.
+"""
+
+from attrs import define
+
+from goqueue.core.groups.state import Slot
+from goqueue.core.groups.verbs import DescribeGroup, FetchOffsets
+from goqueue.proto import groups, v1
+from goqueue.transports.client.brokers import Brokers
+from goqueue.transports.client.errors import TopicNotFound
+from goqueue.transports.client.topics import Topics
+
+LATEST = "latest"
+
+
+@define
+class Place:
+    """The first offset to be read, what the group has committed, -1 for nothing, and whether it begins at the end."""
+
+    offset: int
+    committed: int
+    is_at_end: bool
+
+
+async def places_of(brokers: Brokers, group: str, slots: list[Slot]) -> dict[Slot, Place]:
+    """The places of these partitions; those that are not there are left out. Raises ClientError."""
+    topics = [*dict.fromkeys(topic for topic, _ in slots)]
+    request = groups.fetch_offsets_message(FetchOffsets(group, topics))
+    reply = await brokers.call("Groups/FetchOffsets", request, v1.FetchOffsetsReply, group)
+    committed = {(each.topic, each.partition): each.offset for each in groups.read_group_offsets(reply)}
+    spans = await spans_of(brokers, topics)
+    start = ""
+    places: dict[Slot, Place] = {}
+    for slot in slots:
+        span, offset = spans.get(slot), committed.get(slot, -1)
+        if span is None:
+            continue
+        if offset < 0 and not start:
+            start = await _start_of(brokers, group)
+        is_at_end = offset < 0 and start == LATEST
+        places[slot] = Place(span[1] if is_at_end else max(offset, span[0]), offset, is_at_end)
+    return places
+
+
+async def spans_of(brokers: Brokers, topics: list[str]) -> dict[Slot, tuple[int, int]]:
+    """The first offset of each partition, and the one that is written next; of topics that are there."""
+    spans: dict[Slot, tuple[int, int]] = {}
+    for topic in topics:
+        try:
+            for found in await Topics(brokers).partitions(topic):
+                spans[topic, found.partition] = found.start_offset, found.high_watermark
+        except TopicNotFound:
+            continue
+    return spans
+
+
+async def _start_of(brokers: Brokers, group: str) -> str:
+    request = groups.describe_group_message(DescribeGroup(group))
+    reply = await brokers.call("Groups/DescribeGroup", request, v1.Group, group)
+    return str(groups.read_group(reply).config.get("start", ""))
