@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from goqueue.cli.output import counted, print_table
+from goqueue.cli.output import counted, print_settings, print_table
 from goqueue.core.cluster.durations import format_duration
 
 NONE = "-"
@@ -43,7 +43,7 @@ def print_group(found: dict[str, Any], progress: dict[str, Any], now: datetime) 
         ],
     )
     click.echo()
-    print_table(("SETTING", "VALUE"), [[key, str(value)] for key, value in found["config"].items()])
+    print_settings(found["config"])
 
 
 def print_offsets(progress: dict[str, Any], owners: dict[str, str] | None = None) -> None:

@@ -59,6 +59,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def print_settings(config: dict[str, object]) -> None:
+    """Print settings as they are written: true and false as in JSON, numbers without commas."""
+    shown = {key: json.dumps(value) if isinstance(value, bool) else str(value) for key, value in config.items()}
+    print_table(("SETTING", "VALUE"), [[*pair] for pair in shown.items()])
+
+
 def _cell(cell: object) -> str:
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f"{cell:,}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from goqueue.cli.endings import FAILED, Ending
-from goqueue.cli.output import counted, form_option, print_structure, print_table
+from goqueue.cli.output import counted, form_option, print_settings, print_structure, print_table
 from goqueue.cli.server import Server, ask, complete_topic, server_option, topic_path
 from goqueue.core.cluster.durations import parse_duration_ms
 
@@ -141,7 +141,7 @@ def describe(name: str, form: str, server: Server) -> None:
     ]
     print_table(("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "EARLIEST", "LATEST", "BYTES"), rows)
     click.echo()
-    print_table(("SETTING", "VALUE"), [[key, str(value)] for key, value in found["config"].items()])
+    print_settings(found["config"])
 
 
 @topic.command()

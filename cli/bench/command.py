@@ -94,7 +94,7 @@ def broker(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) 
 def groups(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
     """Measure consumer groups: members that come, go and die, reading together, commits.
 
-    Broker and members run in processes of their own. It takes about a minute, and up to 700 MB of disk that it gives
+    Broker and members run in processes of their own. It takes about a minute, and up to 1.4 GB of disk that it gives
     back.
     """
     sizes = QUICK if quick else FULL

@@ -1,6 +1,6 @@
 """Members of a group in a process of their own: `python -m goqueue.cli.bench.group_member PLAN`, a JSON object.
 
-They do what they are told by lines on standard input (`join`, `mark`, `rewind`, `report`) and go when that ends. What
+They do what they are told by lines on standard input (`join`, `mark`, `report`) and go when that ends. What
 happens to them goes out as a JSON object a line. Times are those of the monotonic clock, which all processes of a
 machine share.
 """
@@ -102,13 +102,6 @@ class _Member:
                     if came(partition, len(batch)):
                         _say(member=number, flows=partition)
 
-    async def rewind(self) -> None:
-        """Read everything once more."""
-        assert self._consumer is not None
-        self.flow.mark()
-        for slot in self._consumer.assignment:
-            await self._consumer.seek(*slot, offset=0)
-
     def _assigned(self, slots: list[Slot]) -> None:
         self._tell({partition for _, partition in slots})
 
@@ -133,8 +126,6 @@ async def _attend(plan: Plan) -> None:
                     nursery.start_soon(member.run)
                 elif line == "mark\n":
                     member.flow.mark()
-                elif line == "rewind\n":
-                    await member.rewind()
                 elif line == "report\n":
                     member.flow.report()
         nursery.cancel_scope.cancel()
