@@ -28,6 +28,8 @@ class Plan:
     members: int
     session_s: float
     commit_s: float
+    # Whether nothing is read before the mark.
+    waits: bool = False
 
 
 def written(plan: Plan) -> str:
@@ -102,7 +104,17 @@ class _Member:
                     if came(partition, len(batch)):
                         _say(member=number, flows=partition)
 
+    def begin(self) -> None:
+        """Count from here on, and read if that was waited for."""
+        assert self._consumer is not None
+        self.flow.mark()
+        if self._plan.waits:
+            self._consumer.resume(*self._consumer.assignment)
+
     def _assigned(self, slots: list[Slot]) -> None:
+        if self._plan.waits:
+            assert self._consumer is not None
+            self._consumer.pause(*slots)
         self._tell({partition for _, partition in slots})
 
     def _revoked(self, _slots: list[Slot]) -> None:
@@ -125,7 +137,7 @@ async def _attend(plan: Plan) -> None:
                 if line == "join\n":
                     nursery.start_soon(member.run)
                 elif line == "mark\n":
-                    member.flow.mark()
+                    member.begin()
                 elif line == "report\n":
                     member.flow.report()
         nursery.cancel_scope.cancel()

@@ -21,7 +21,7 @@ from goqueue.proto import v1
 _MEMBERS, _PARTITIONS = 4, 16
 _BATCH_RECORDS = 100
 _WINDOW = 16
-# What is read until all members are there does not count.
+# So much that what members are sent before they begin, four megabytes each, is next to nothing.
 _FILLS = 2
 _LOOK_S = 0.5
 _PATIENCE_S = 120.0
@@ -40,10 +40,10 @@ def entries(sizes: Sizes) -> list[Entry]:
 
 
 def consume(workbench: Workbench) -> Figure:
-    """Messages a second of all members together, from when all of them are there until nothing is left."""
+    """Messages a second of all members together, which begin when all of them are there."""
     with workbench.folder() as folder, served(folder) as broker:
         _fill(broker, _FILLS * workbench.sizes.publish_batches)
-        plan = Plan(broker.grpc_address, "group", "shared", 1, 30.0, 1.0)
+        plan = Plan(broker.grpc_address, "group", "shared", 1, 30.0, 1.0, waits=True)
         # Broker and members take what there is: who gets which core is the system's business.
         settle(set(CORES), broker.pid)
         with kept_to(set(CORES)), staged() as stage:
