@@ -8,11 +8,14 @@ Theory (Varghese and Lauck, scheme 7). The position is the last tick that was dr
 level of the highest digit, of ten bits, in which its tick differs from the position: one millisecond wide in level 0, a
 second in level 1, seventeen minutes, twelve days, 34 years and so on. As a level's digit is larger than the position's
 and all higher ones are the same, the buckets of a level come before those of the next, and never wrap around. When the
-position comes to a bucket of a higher level, its keys are spread over the levels below, which are empty then.
+position comes to a bucket of a higher level, its keys are spread over the levels below, which are empty then. A
+bucket's number goes through a heap once; there are 1,023 of a level at most, however many keys.
+
+What is due of a wide bucket by then is sorted and handed over, not spread: after a pause, or a start with a million
+keys overdue, that is one sort a bucket.
 
 Dropping and moving leave the old entry behind; what a key's own tick says decides whether an entry is one. Leftovers go
-when their bucket comes up, or in a sweep when they are the larger part. A bucket whose span lies wholly in the past is
-sorted and handed over, not spread: after a pause, or a start with a million keys overdue, that costs one sort.
+when their bucket comes up, or in a sweep when they are the larger part. The traps, and what keeps out of them:
 
     1 a key set to a tick that is past goes to `_late`, never into the bucket of a tick that was just drained
     2 whoever drops a key while its bucket is handed over by parts touches no bucket
@@ -27,7 +30,7 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from attrs import define, field, setters
+from attrs import define, field
 
 Key = TypeVar("Key")
 
@@ -63,7 +66,9 @@ class _Level(Generic[Key]):
 class Wheel(Generic[Key]):
     """A set of keys, each with the time at which it comes up; `now` is where the wheel begins."""
 
-    _position: int = field(default=0, converter=_last_tick, alias="now", on_setattr=setters.NO_OP)
+    # No converter: with one, attrs runs code of its own at every assignment to any field.
+    _start: int = field(default=0, alias="now")
+    _position: int = field(init=False)
     _ticks: dict[Key, int] = field(factory=dict, init=False)
     _levels: list[_Level[Key]] = field(factory=lambda: [_Level() for _ in range(_LEVELS)], init=False)
     # What has come and was not handed over yet, in order.
@@ -71,6 +76,9 @@ class Wheel(Generic[Key]):
     # What was set to a time that was past.
     _late: list[Key] = field(factory=list, init=False)
     _entries: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._position = _last_tick(self._start)
 
     def __len__(self) -> int:
         return len(self._ticks)
@@ -86,6 +94,7 @@ class Wheel(Generic[Key]):
     def set(self, key: Key, due: int) -> None:
         """Have `key` come up at `due`, and no longer when it was set to before."""
         tick = -(-due // TICK_NS)
+        assert tick < _TICKS_END, "no time is that far away"
         ticks = self._ticks
         if ticks.get(key) != tick:
             ticks[key] = tick
@@ -125,12 +134,15 @@ class Wheel(Generic[Key]):
         self._advance(_last_tick(now))
         come: list[Key] = []
         ready, ticks, position = self._ready, self._ticks, self._position
+        take, waiting = ticks.pop, len(ready)
         while ready and len(come) < count:
             key = ready.popleft()
-            self._entries -= 1
-            if ticks.get(key, _TICKS_END) <= position:
-                del ticks[key]
+            tick = take(key, _TICKS_END)
+            if tick <= position:
                 come.append(key)
+            elif tick != _TICKS_END:
+                ticks[key] = tick
+        self._entries -= waiting - len(ready)
         return come
 
     def _place(self, key: Key, tick: int) -> None:
@@ -151,48 +163,42 @@ class Wheel(Generic[Key]):
 
     def _advance(self, last: int) -> None:
         """Move the position to a tick, from bucket to bucket."""
-        while True:
-            if self._late:
-                late, self._late = self._late, []
-                self._hand_over(late)
-            index = next((index for index, level in enumerate(self._levels) if level.order), _LEVELS)
-            if index == _LEVELS:
-                break
-            shift, level = _SHIFT[index], self._levels[index]
-            number = level.order[0]
-            start, end = number << shift, number + 1 << shift
-            if start > last:
-                break
-            bucket = level.pop_first()
-            if index == 0:
-                self._position = start
-                self._ready.extend(bucket)
-            elif end <= last:
-                self._position = end - 1
-                self._hand_over(bucket)
-            else:
-                self._position = start
-                self._spread(bucket, shift, number)
+        if self._late:
+            late, self._late = self._late, []
+            self._ready.extend(self._in_order(late))
+        for shift, level in zip(_SHIFT, self._levels, strict=True):
+            order = level.order
+            while order and order[0] << shift <= last:
+                number = order[0]
+                bucket = level.pop_first()
+                if shift:
+                    self._position = min((number + 1 << shift) - 1, last)
+                    self._spread(bucket, shift, number)
+                else:
+                    self._position = number
+                    self._ready.extend(bucket)
         if self._position < last:
             self._position = last
 
     def _spread(self, bucket: list[Key], shift: int, number: int) -> None:
-        """Put the keys of a bucket that the position has come to into narrower ones."""
-        ticks, place = self._ticks, self._place
+        """Hand over what is due of a wide bucket, and put the rest into narrower ones."""
+        ticks, position = self._ticks, self._position
+        self._ready.extend(self._in_order(bucket))
+        if (number + 1 << shift) - 1 == position:
+            return
         for key in bucket:
             tick = ticks.get(key, -1)
-            if tick >> shift == number:
-                place(key, tick)
-            else:
-                self._entries -= 1
+            if tick > position and tick >> shift == number:
+                self._entries += 1
+                self._place(key, tick)
 
-    def _hand_over(self, keys: list[Key]) -> None:
-        """Make keys ready whose ticks may differ, in order of these."""
+    def _in_order(self, keys: list[Key]) -> list[Key]:
+        """Those keys that are due, in order of their ticks; the others are no entries any more."""
         ticks, position = self._ticks, self._position
-        come = [key for key in keys if ticks.get(key, _TICKS_END) <= position]
-        come.sort(key=ticks.__getitem__)
-        self._entries -= len(keys) - len(come)
-        self._ready.extend(come)
+        found = [ticks.get(key, _TICKS_END) for key in keys]
+        order = [at for at in sorted(range(len(found)), key=found.__getitem__) if found[at] <= position]
+        self._entries -= len(keys) - len(order)
+        return [keys[at] for at in order]
 
     def _has_ready(self) -> bool:
         """Whether something waits to be handed over; leftovers in front of it are dropped."""

@@ -32,8 +32,13 @@ class Chains:
             chain.append(offset)
         self._keys[offset] = key
 
-    def leave(self, offset: int) -> int | None:
-        """Take an offset out; the one that is freed by that, if any."""
+    def leave(self, start: int, end: int) -> list[int]:
+        """Take a run out; the offsets behind it that are freed by that."""
+        offsets = [*range(start, end)] if end - start <= len(self._keys) else sorted(self._keys)
+        freed = [self._leave(offset) for offset in offsets if start <= offset < end]
+        return [offset for offset in freed if offset is not None and offset >= end]
+
+    def _leave(self, offset: int) -> int | None:
         key = self._keys.pop(offset, None)
         if key is None:
             return None

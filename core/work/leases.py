@@ -19,7 +19,7 @@ _OPEN = b"\x01"
 
 @define
 class Lease:
-    """A lease; `offsets` in order, `open` a byte for each, `own` the times of those that have another than `until`."""
+    """A lease; `offsets` in order, `open` a byte for each, `left` how many are, `own` times other than `until`."""
 
     number: int
     member: str
@@ -27,6 +27,7 @@ class Lease:
     until: int
     offsets: "range | array[int]"
     open: bytearray
+    left: int
     own: dict[int, int] = field(factory=dict)
 
     def at(self, offset: int) -> int:
@@ -43,7 +44,7 @@ class Lease:
     def open_runs(self) -> list[Run]:
         """What is open, as runs."""
         offsets = self.offsets
-        if self.open.count(1) == len(offsets):
+        if self.left == len(offsets):
             return runs_of(offsets)
         return runs_of([offset for offset, is_open in zip(offsets, self.open, strict=True) if is_open])
 
@@ -57,7 +58,10 @@ class Lease:
 
     def end(self) -> int:
         """When the first of it comes to its end."""
-        return min(self.until, *self.own.values()) if self.own else self.until
+        if not self.own:
+            return self.until
+        first = min(self.own.values())
+        return first if len(self.own) == self.left else min(first, self.until)
 
 
 @define
@@ -79,7 +83,8 @@ class Leases:
                 offsets.extend(range(*run))
         until = now + span_ms * 1_000_000
         assert number not in self._leases
-        self._leases[number] = Lease(number, member, span_ms, until, offsets, bytearray(_OPEN * len(offsets)))
+        is_open = bytearray(_OPEN * len(offsets))
+        self._leases[number] = Lease(number, member, span_ms, until, offsets, is_open, len(offsets))
         self._in_flight[member] = self._in_flight.get(member, 0) + len(offsets)
         self._ends.set(number, until)
 
@@ -109,14 +114,15 @@ class Leases:
             assert lease.offsets[at + end - start - 1] == end - 1
             lease.open[at : at + end - start] = bytes(end - start)
             closed += end - start
-        if lease.own:
-            lease.own = {offset: until for offset, until in lease.own.items() if lease.at(offset) >= 0}
+            for offset in range(start, end) if lease.own else ():
+                lease.own.pop(offset, None)
         left = self._in_flight[lease.member] - closed
         if left:
             self._in_flight[lease.member] = left
         else:
             del self._in_flight[lease.member]
-        if 1 not in lease.open:
+        lease.left -= closed
+        if not lease.left:
             del self._leases[number]
             self._ends.drop(number)
 
@@ -124,7 +130,7 @@ class Leases:
         """Let runs of a lease last for a span from now."""
         lease = self._leases[number]
         until = now + span_ms * 1_000_000
-        if sum(end - start for start, end in runs) == lease.open.count(1):
+        if sum(end - start for start, end in runs) == lease.left:
             lease.until, lease.span_ms, lease.own = until, span_ms, {}
         else:
             lease.span_ms = max(lease.span_ms, span_ms)
@@ -151,7 +157,7 @@ class Leases:
         in_flight: dict[str, int] = {}
         for number, lease in self._leases.items():
             left = lease.open.count(1)
-            assert left
+            assert 0 < left == lease.left
             assert lease.number == number
             assert len(lease.open) == len(lease.offsets)
             assert number in self._ends

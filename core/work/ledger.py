@@ -42,11 +42,9 @@ from goqueue.core.work.window import (
     DOOMED,
     HELD,
     LEASED,
-    PAGE_BITS,
     READY,
     SETTLED,
     WAITING,
-    Run,
     Window,
 )
 
@@ -79,6 +77,7 @@ class Ledger:
             window.mark(*run, HELD)
         if leased:
             for run in leased:
+                self._stir(*run)
                 window.mark(*run, LEASED)
             self.leases.add(now, record.lease, record.member, record.span_ms, leased)
             self.last_lease = max(self.last_lease, record.lease)
@@ -136,13 +135,13 @@ class Ledger:
                 if start <= offset < end:
                     self.reasons.pop(offset, None)
         self.window.mark(start, end, status)
-        for offset in range(start, end) if self.window.counts[HELD] else ():
-            freed = self.chains.leave(offset)
-            if freed is not None:
-                self.window.mark(freed, freed + 1, READY)
+        for freed in self.chains.leave(start, end):
+            self.window.mark(freed, freed + 1, READY)
 
     def _forsake(self, start: int, end: int) -> None:
         """Close whatever leases have of a run: its messages are gone."""
+        if not any(self.window.runs(LEASED, start, end)):
+            return
         for lease in self.leases.all():
             runs = [(max(first, start), min(last, end)) for first, last in lease.open_runs()]
             gone = [run for run in runs if run[0] < run[1]]
@@ -152,10 +151,7 @@ class Ledger:
     # --- waiting
 
     def _wait(self, start: int, end: int, due: int) -> None:
-        if start in self._retries:
-            # Replayed: it was ready before it was leased and came back.
-            self._ring(start)
-            self.window.mark(start, end, LEASED)
+        assert start not in self._retries
         self.window.mark(start, end, WAITING)
         self._retries.set(start, due)
         self._retry_ends[start] = end
@@ -164,6 +160,13 @@ class Ledger:
         self._retries.drop(start)
         for run in [*self.window.runs(WAITING, start, self._retry_ends.pop(start))]:
             self.window.mark(*run, READY)
+
+    def _stir(self, start: int, end: int) -> None:
+        """Make ready what waited with a run that was leased: in a replay, its time may be still to come."""
+        if any(self.window.runs(WAITING, start, end)):
+            for first, last in [*self._retry_ends.items()]:
+                if first < end and start < last:
+                    self._ring(first)
 
     def ring(self, now: int) -> None:
         """Make ready what has waited long enough."""

@@ -1,8 +1,8 @@
 """The verbs of a work queue: who is given what, and what became of it. One queue for a group and a partition.
 
-It is asked in three steps, because it holds no messages: `wanted` says what to read, whoever asked reads it, and `lease`
-is told what was found. Between the two somebody else may have been given the same, so only `lease` decides. What a verb
-changes leaves as records through `take`; a reply that promises durability waits for these.
+It is asked in three steps, because it holds no messages: `wanted` says what to read, whoever asked reads it, and
+`lease` is told what was found. Between the two somebody else may have been given the same, so only `lease` decides.
+What a verb changes leaves as records through `take`; a reply that promises durability waits for these.
 
 A failure is a time-out, a nack, or the end of a member that had it. After a failure the message waits, twice as long
 each time, or is doomed when it failed as often as it may. A message that is released was not tried: it keeps its
@@ -13,7 +13,6 @@ Receipts are answered one by one, and acted on together: those that follow each 
 """
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from random import Random
@@ -26,7 +25,7 @@ from goqueue.core.errors import ProtocolError
 from goqueue.core.work.leases import Lease
 from goqueue.core.work.ledger import Ledger
 from goqueue.core.work.plan import Offers, plan_delivery
-from goqueue.core.work.receipts import Receipt, Seal, read_receipt
+from goqueue.core.work.receipts import STEM_LETTERS, Seal, read_offset, read_stem, spelled_offset
 from goqueue.core.work.records import (
     WORK_CODEC,
     Doomed,
@@ -45,6 +44,8 @@ from goqueue.core.work.window import DOOMED, HELD, LEASED, READY, SETTLED, WAITI
 EPOCH_BITS = 32
 TOO_OFTEN = "max_attempts"
 _SNAPSHOT_BYTES_MIN = 1 << 16
+# A record of settled runs takes in the next one up to this size: it is copied each time.
+_SETTLED_BYTES = 1 << 12
 
 
 class Outcome(Enum):
@@ -77,6 +78,15 @@ class Counts:
     waiting: int
     held: int
     doomed: int
+
+
+@define
+class _Held:
+    """The lease of some receipts, if it has anything open, and which offsets of it they stand for."""
+
+    lease: Lease | None
+    attempt: int
+    offsets: list[int] = field(factory=list)
 
 
 @define
@@ -130,7 +140,7 @@ class WorkQueue:
     def _keep(self, now: int, record: Record) -> None:
         self.ledger.apply(now, record)
         last = self._records[-1] if self._records else None
-        if isinstance(record, Settled) and isinstance(last, Settled):
+        if isinstance(record, Settled) and isinstance(last, Settled) and len(last.runs) < _SETTLED_BYTES:
             last.runs += record.runs
         else:
             self._records.append(record)
@@ -180,8 +190,9 @@ class WorkQueue:
 
     def receipts(self, grant: Grant) -> list[str]:
         """The receipts of what was given."""
-        receipt, number = self.seal.receipt, grant.lease
-        return [receipt(number, *each) for each in zip(grant.offsets, grant.attempts, strict=True)]
+        stems = {attempt: self.seal.stem(grant.lease, attempt) for attempt in dict.fromkeys(grant.attempts)}
+        pairs = zip(grant.attempts, grant.offsets, strict=True)
+        return [stems[attempt] + spelled_offset(offset) for attempt, offset in pairs]
 
     # --- receipts
 
@@ -204,7 +215,7 @@ class WorkQueue:
         """Have messages never tried again."""
         outcomes, found = self._open(now, receipts)
         for lease, runs in found:
-            self._keep(now, Doomed(lease, packed_runs(runs), False, reason))
+            self._keep(now, Doomed(lease, packed_runs(runs), True, reason))
         return outcomes
 
     def extend(self, now: int, receipts: Sequence[str], span_ms: int) -> list[Outcome]:
@@ -226,31 +237,40 @@ class WorkQueue:
         """What each receipt is to be answered, and the open runs that they stand for, by lease."""
         self.wake(now)
         outcomes: list[Outcome] = []
-        found: dict[int, list[int]] = {}
-        for text in receipts:
-            try:
-                receipt = read_receipt(text)
-            except ProtocolError:
-                outcomes.append(Outcome.FORGED)
-                continue
-            outcome = self._judge(receipt)
-            offsets = found.setdefault(receipt.lease, [])
-            if outcome is Outcome.DONE:
-                offsets.append(receipt.offset)
-            outcomes.append(outcome)
-        return outcomes, [(lease, _ordered_runs(offsets)) for lease, offsets in found.items() if offsets]
-
-    def _judge(self, receipt: Receipt) -> Outcome:
-        if not self.seal.is_genuine(receipt):
-            return Outcome.FORGED
+        stems: dict[str, _Held | None] = {}
         window = self.ledger.window
-        lease = self.ledger.leases.get(receipt.lease)
-        if lease is not None and lease.at(receipt.offset) >= 0:
-            is_this = receipt.attempt == window.failed(receipt.offset) + 1
-            return Outcome.DONE if is_this else Outcome.FORGED
-        if receipt.offset >= window.reach:
-            return Outcome.STALE
-        return Outcome.SETTLED if window.status(receipt.offset) == SETTLED else Outcome.STALE
+        for text in receipts:
+            stem = text[:STEM_LETTERS]
+            held = stems[stem] if stem in stems else stems.setdefault(stem, self._held(stem))
+            try:
+                offset = read_offset(text[STEM_LETTERS:])
+            except ProtocolError:
+                held = None
+            if held is None:
+                outcomes.append(Outcome.FORGED)
+            elif held.lease is None or held.lease.at(offset) < 0:
+                outcomes.append(self._past(offset))
+            elif held.attempt == window.failed(offset) + 1:
+                held.offsets.append(offset)
+                outcomes.append(Outcome.DONE)
+            else:
+                outcomes.append(Outcome.FORGED)
+        live = [(held.lease, held.offsets) for held in stems.values() if held is not None and held.offsets]
+        return outcomes, [(lease.number, _ordered_runs(offsets)) for lease, offsets in live if lease is not None]
+
+    def _held(self, letters: str) -> "_Held | None":
+        """What the receipts of a stem may stand for; None for one that was made up."""
+        try:
+            stem = read_stem(letters)
+        except ProtocolError:
+            return None
+        return _Held(self.ledger.leases.get(stem.lease), stem.attempt) if self.seal.is_genuine(stem) else None
+
+    def _past(self, offset: int) -> Outcome:
+        """What a genuine receipt is answered whose lease has no such message any more."""
+        window = self.ledger.window
+        is_settled = offset < window.reach and window.status(offset) == SETTLED
+        return Outcome.SETTLED if is_settled else Outcome.STALE
 
     # --- failing
 
@@ -292,9 +312,8 @@ class WorkQueue:
         if not window.counts[DOOMED]:
             return found
         for start, end in window.runs(DOOMED, window.floor, window.reach):
-            for offset in range(start, min(end, start + count - len(found))):
-                reason = reasons[offset]
-                found.append((offset, reason, window.failed(offset) + (reason != TOO_OFTEN)))
+            offsets = range(start, min(end, start + count - len(found)))
+            found += [(offset, reasons[offset], window.failed(offset)) for offset in offsets]
             if len(found) >= count:
                 break
         return found
@@ -362,6 +381,9 @@ class WorkQueue:
 
 def _ordered_runs(offsets: list[int]) -> list[Run]:
     """Offsets in any order, some maybe twice, as runs."""
+    offsets.sort()
+    if offsets and offsets[-1] - offsets[0] == len(offsets) - 1 == len({*offsets}) - 1:
+        return [(offsets[0], offsets[-1] + 1)]
     runs: list[Run] = []
     for offset in sorted({*offsets}):
         join(runs, offset, offset + 1)

@@ -1,11 +1,14 @@
 """Receipts: what whoever was given a message shows to say what became of it.
 
-    version | attempt | home | lease | offset | tag        36 bytes, spelled in 48 letters that a URL can hold
+    version | attempt | home | lease | tag     27 bytes, 36 letters: the stem
+    zero | offset                               9 bytes, 12 letters
 
 The home is a hash of group, topic and partition, by which a broker finds the ledger. The tag is a keyed hash of these
 names and the lease's number, made once a lease and not once a message: within a lease a member could only forge the
 receipt of another message that it holds itself, and what a past lease says is refused whatever the offset. So a receipt
 that is altered or made up is told from one that is out of date, also when the lease is long forgotten.
+
+All letters may stand in a URL. What a poll was given shares its stem, which is so made and proved once for all of it.
 
 A lease's number begins with the epoch of whoever leads the partition. A lease that was lost in a crash, because its
 record was not durable, thus never shares its number with a later one.
@@ -14,41 +17,62 @@ record was not durable, thus never shares its number with a later one.
 from binascii import Error, a2b_base64, b2a_base64
 from hashlib import blake2b
 from struct import Struct
+from typing import NamedTuple
 
 from attrs import define, field
 from mmh3 import hash64
 
 from goqueue.core.errors import ProtocolError
 
-_LAYOUT = Struct("<BxHQQQ8s")
+_STEM = Struct("<BHQQ8s")
+_OFFSET = Struct("<xQ")
 _VERSION = 1
-LETTERS = 48
+STEM_LETTERS = 36
+_OFFSET_LETTERS = 12
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
-@define
-class Receipt:
-    """A receipt that was read; whether it is genuine, only its home can say."""
+class Stem(NamedTuple):
+    """What a receipt says of its lease; whether it is genuine, only its home can say."""
 
     attempt: int
     home: int
     lease: int
-    offset: int
     tag: bytes
 
 
-def read_receipt(text: str) -> Receipt:
-    """Read a receipt; ProtocolError when it cannot be one."""
+def read_stem(letters: str) -> Stem:
+    """Read the first 36 letters of a receipt; ProtocolError when they cannot be its."""
+    content = _content(letters)
+    if len(letters) != STEM_LETTERS or len(content) != _STEM.size or content[0] != _VERSION:
+        raise ProtocolError(f"{letters!r} is the stem of no receipt of this release")
+    return Stem._make(_STEM.unpack(content)[1:])
+
+
+def read_offset(letters: str) -> int:
+    """Read the other letters of a receipt; ProtocolError when they are no offset."""
+    content = _content(letters)
+    if len(letters) != _OFFSET_LETTERS or len(content) != _OFFSET.size or content[0]:
+        raise ProtocolError(f"{letters[:_OFFSET_LETTERS]!r} is the end of no receipt of this release")
+    offset: int = _OFFSET.unpack(content)[0]
+    return offset
+
+
+def _content(letters: str) -> bytes:
     try:
-        spelled = text.encode("ascii")
-        content = a2b_base64(spelled.translate(_FROM_URL)) if len(spelled) == LETTERS else b""
+        return a2b_base64(letters.encode("ascii").translate(_FROM_URL))
     except (UnicodeEncodeError, Error):
-        content = b""
-    if len(content) != _LAYOUT.size or content[0] != _VERSION or content[1]:
-        raise ProtocolError(f"{text[:LETTERS]!r} is no receipt of this release")
-    _, attempt, home, lease, offset, tag = _LAYOUT.unpack(content)
-    return Receipt(attempt, home, lease, offset, tag)
+        return b""
+
+
+def spelled_offset(offset: int) -> str:
+    """How a receipt ends."""
+    return _letters(_OFFSET.pack(offset))
+
+
+def _letters(content: bytes) -> str:
+    return b2a_base64(content, newline=False).translate(_TO_URL).decode()
 
 
 @define
@@ -61,8 +85,6 @@ class Seal:
     partition: int
     home: int = field(init=False)
     _names: bytes = field(init=False)
-    # The last tag that was made: receipts come by lease.
-    _last: tuple[int, bytes] = field(default=(-1, b""), init=False)
 
     def __attrs_post_init__(self) -> None:
         assert 16 <= len(self._secret) <= 64
@@ -71,16 +93,16 @@ class Seal:
 
     def tag(self, lease: int) -> bytes:
         """What proves a lease's number."""
-        if self._last[0] != lease:
-            content = self._names + lease.to_bytes(8, "little")
-            self._last = (lease, blake2b(content, digest_size=8, key=self._secret).digest())
-        return self._last[1]
+        return blake2b(self._names + lease.to_bytes(8, "little"), digest_size=8, key=self._secret).digest()
+
+    def stem(self, lease: int, attempt: int) -> str:
+        """What the receipts of one attempt of a lease begin with."""
+        return _letters(_STEM.pack(_VERSION, attempt, self.home, lease, self.tag(lease)))
 
     def receipt(self, lease: int, offset: int, attempt: int) -> str:
         """The receipt of a message."""
-        content = _LAYOUT.pack(_VERSION, attempt, self.home, lease, offset, self.tag(lease))
-        return b2a_base64(content, newline=False).translate(_TO_URL).decode()
+        return self.stem(lease, attempt) + spelled_offset(offset)
 
-    def is_genuine(self, receipt: Receipt) -> bool:
-        """Whether this seal made a receipt."""
-        return receipt.home == self.home and receipt.tag == self.tag(receipt.lease)
+    def is_genuine(self, stem: Stem) -> bool:
+        """Whether this seal made a stem."""
+        return stem.home == self.home and stem.tag == self.tag(stem.lease)

@@ -147,4 +147,6 @@ def packed_runs(runs: list[tuple[int, int]]) -> bytes:
 def unpacked_runs(content: bytes) -> list[tuple[int, int]]:
     """The runs that `packed_runs` made bytes of."""
     bounds = unpacked(content)
+    if len(bounds) % 2:
+        raise ProtocolError(f"{len(bounds)} bounds are no whole number of runs")
     return list(zip(bounds[::2], bounds[1::2], strict=True))

@@ -17,7 +17,7 @@ SETTLED, READY, WAITING, LEASED, HELD, DOOMED = range(6)
 STATUSES = 6
 PAGE_BITS = 10
 PAGE = 1 << PAGE_BITS
-FAILURES_MAX = (1 << 16) - 1
+FAILURES_MAX = (1 << 16) - 2
 
 Run = tuple[int, int]
 
@@ -61,8 +61,11 @@ class Window:
                     continue
                 page = self.pages[number] = bytearray(PAGE)
             old = page[first:last]
-            for mark in {*old} if old.count(old[0]) != len(old) else old[:1]:
-                counts[mark] -= old.count(mark)
+            if old.count(old[0]) == len(old):
+                counts[old[0]] -= len(old)
+            else:
+                for mark in range(STATUSES):
+                    counts[mark] -= old.count(mark)
             counts[status] += last - first
             page[first:last] = _FILLED[status][: last - first]
             if status == SETTLED and page.count(SETTLED) == PAGE:
@@ -71,8 +74,9 @@ class Window:
         counts[SETTLED] = 0
         if status == READY:
             self._ready_page = min(self._ready_page, start >> PAGE_BITS)
-        if start <= self.floor:
-            self.floor = min(self.floor, start) if status != SETTLED else self.floor
+        if status != SETTLED:
+            self.floor = min(self.floor, start)
+        elif start <= self.floor:
             self._lift_floor()
 
     def _lift_floor(self) -> None:
@@ -109,9 +113,9 @@ class Window:
         for start, end in self.runs(READY, self._ready_page << PAGE_BITS, self.reach):
             if not found:
                 self._ready_page = start >> PAGE_BITS
-            end = min(end, start + count)
-            join(found, start, end)
-            count -= end - start
+            taken = min(end - start, count)
+            join(found, start, start + taken)
+            count -= taken
             if not count:
                 break
         return found
@@ -130,12 +134,11 @@ class Window:
             if page is None:
                 yield origin + first, origin + last, 0
                 continue
-            while first < last:
-                after = first + 1
-                while after < last and page[after] == page[first]:
-                    after += 1
-                yield origin + first, origin + after, page[first]
-                first = after
+            at = first
+            for after in range(first + 1, last + 1):
+                if after == last or page[after] != page[at]:
+                    yield origin + at, origin + after, page[at]
+                    at = after
 
     def fail(self, start: int, end: int) -> None:
         """Count one more failure for each offset of a run."""
