@@ -55,6 +55,11 @@ class Led:
         partition = None if leader is None else leader.partition(number)
         return (partition.log.start_offset, partition.high_watermark) if isinstance(partition, Partition) else None
 
+    def age_ms(self, now: int, topic: str, number: int, offset: int) -> int:
+        """How long ago a message was appended, as a bound; 0 while its partition cannot be used."""
+        partition = self.partition(topic, number)
+        return partition.history.age_ns(now, offset) // 1_000_000 if isinstance(partition, Partition) else 0
+
     def partition_counts(self) -> dict[str, int]:
         """How many partitions each topic has."""
         return {name: leader.topic.partitions for name, leader in self.topics.items()}

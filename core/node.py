@@ -90,7 +90,8 @@ class Node:
         self._recent = RecentBatches(options.recent_bytes)
         self._reads = Reads(self._send, self.led.is_led)
         self._upkeep = Upkeep(self.led.stream)
-        self._groups = GroupLeader(clock, Random(options.seed), self.led.ends, self._send)  # noqa: S311 - no secret
+        random = Random(options.seed)  # noqa: S311 - no secret
+        self._groups = GroupLeader(clock, random, self.led.ends, self.led.age_ms, self._send)
         # Answers to what the groups asked for, and whether they are to hear of other topics.
         self._own: list[tuple[int, Reply]] = []
         self._topics_differ = False
@@ -232,6 +233,7 @@ class Node:
         leader = self.led.topics.get(name)
         if leader is not None and leader.lacks(int(number)):
             partition = leader.opened(int(number), Log(stream, log_config(leader.topic.config), self.clock, state))
+            partition.history.recall(now, self.clock.wall_ms(now), state)
             self.led.streams[stream] = partition
             self._upkeep.watch(now, partition)
             self._answer_opened(leader)

@@ -2,11 +2,11 @@
 
 The product may react to an error; to a cut it cannot, so `PowerCut` is no Exception and passes through everything.
 
-One combination is left out. A sync fails; then the file cannot be made by which the process that saw it warns the next
-one (`leave_distrust`); then the process is killed before it has recovered the stream, while the machine goes on. The
-next process believes a page cache that the disk does not agree with: storage knows no second place to leave word. So a
-process that owes such a warning (`unwarned`) is not killed alone: its machine goes with it, and the page cache. Each
-of the three may happen, and any two of them together.
+One combination is left out. A sync fails; then the file is not made by which the process that saw it warns the next one
+(`leave_distrust`), because that fails too or because there is no time; then the process is killed before it has
+recovered the stream, while the machine goes on. The next process believes a page cache that the disk does not agree
+with: storage knows no second place to leave word. So a process that owes such a warning (`unwarned`) is not killed
+alone: its machine goes with it, and the page cache. Each of the three may happen, and any two of them together.
 """
 
 from random import Random
@@ -48,11 +48,14 @@ class Interruptions(Faults):
                 self.operations_left = None
                 raise PowerCut
         error = super().failure(operation, path)
+        folder, _, name = path.rpartition("/")
+        is_warning = name == DISTRUST_FILE and operation in ("open", "create")
         if error is not None:
             self.struck.append((operation, path))
-            folder, _, name = path.rpartition("/")
-            if name == DISTRUST_FILE and operation in ("open", "create"):
+            if is_warning or (operation == "sync" and folder.startswith("logs/")):
                 self.unwarned[folder] = None
+        elif is_warning:
+            self.unwarned.pop(folder, None)
         return error
 
     def clear(self) -> None:

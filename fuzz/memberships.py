@@ -61,6 +61,8 @@ class Seat:
     # By which request it can be gone, and since which it is for good.
     gone: int = 0
     ended: int = 0
+    # Whether it has ever asked to leave, heard or not.
+    has_left: bool = False
 
     def lives(self, now: int) -> bool:
         """Whether its session cannot be over."""
@@ -79,6 +81,8 @@ class Memberships:
     groups: dict[str, dict[str, Seat]] = field(factory=dict)
     # The member that was just told that it is none, though its session could not be over.
     dismissed: Seat | None = None
+    # What a member that has just joined under a name of its own had under it, and was not given.
+    withheld: list[Slot] = field(factory=list)
 
     def seat(self, group: str, member_id: str) -> Seat | None:
         """A member that has heard of itself."""
@@ -99,15 +103,17 @@ class Memberships:
         if isinstance(request, JoinGroup):
             self._joins(serial, request)
         elif isinstance(request, DeleteGroup):
-            seats = self.groups.get(request.group, {})
-            if not any(seat.lives(now) for seat in seats.values()):
-                self.groups.pop(request.group, None)
+            former = self.groups.get(request.group, {}).values()
+            if not any(one.lives(now) for one in former):
+                # If it is made anew, it counts its generations anew.
+                for one in former:
+                    one.told.clear()
         elif isinstance(request, LeaveGroup | RevokePartitions):
             seat = self.seat(request.group, request.member_id)
             if seat is None:
                 return
             if isinstance(request, LeaveGroup):
-                seat.gone = serial
+                seat.gone, seat.has_left = serial, True
                 return
             for slot in slots_of(request.revoked):
                 seat.let_go[slot] = serial
@@ -125,12 +131,15 @@ class Memberships:
 
     def answered(self, serial: int, count: int, asked_at: int, now: int, request: Request, reply: Reply) -> None:
         """An answer to the request of that serial number, when there were `count` requests."""
-        self.dismissed = None
+        self.dismissed, self.withheld = None, []
+        if isinstance(request, DeleteGroup) and reply is None:
+            gone = self.groups.pop(request.group, {})
+            self.dismissed = next((one for one in gone.values() if one.lives(now)), None)
         if not isinstance(request, _SPOKEN):
             return
         if isinstance(reply, Joined):
             assert isinstance(request, JoinGroup)
-            self._joined(serial, count, asked_at, request, reply)
+            self._joined(serial, count, asked_at, now, request, reply)
             return
         seat = self.seat(request.group, request.member_id)
         if seat is None:
@@ -151,7 +160,7 @@ class Memberships:
         if serial > seat.gone:
             seat.gone = 0
 
-    def _joined(self, serial: int, count: int, asked_at: int, request: JoinGroup, reply: Joined) -> None:
+    def _joined(self, serial: int, count: int, asked_at: int, now: int, request: JoinGroup, reply: Joined) -> None:
         seats = self.groups.setdefault(request.group, {})
         seat = seats.get(reply.member_id)
         if seat is None:
@@ -160,10 +169,19 @@ class Memberships:
             seats[reply.member_id] = seat
             for one in seats.values():
                 if request.instance_id and one is not seat and one.instance_id == request.instance_id:
+                    self._inherit(one, serial, now, reply)
                     one.gone = one.ended = one.ended or serial
         self._heard(seat, serial, asked_at)
         seat.generation = reply.generation
         self._told(seat, serial, count, asked_at, reply.assigned, {} if request.eager else reply.to_revoke)
+
+    def _inherit(self, former: Seat, serial: int, now: int, reply: Joined) -> None:
+        """What a member has in a generation, the next one of its name has."""
+        stays = former.gone in (0, serial) and not former.ended and not former.has_left
+        if stays and now < former.heard + former.timeout_ns:
+            mine = slots_of(reply.assigned)
+            held = [slot for slot in former.holds if former.told.get(slot, (0, 0))[1] == reply.generation]
+            self.withheld = [slot for slot in held if slot not in mine]
 
     def _told(
         self, seat: Seat, serial: int, count: int, asked_at: int, assigned: Partitions, to_revoke: Partitions

@@ -121,7 +121,7 @@ def draw_options(random: Random) -> Options:
         p_hang_up=rate(0.03, 0.3),
         recent_bytes=random.choice((0, 2_000, 1 << 20)),
     )
-    if random.random() < 0.35:
+    if random.random() < 0.25:
         _draw_groups(random, options)
     return options
 
@@ -140,4 +140,4 @@ def _draw_groups(random: Random, options: Options) -> None:
     options.sequenced = min(options.sequenced, 1)
     options.consumers = 0
     options.steps = random.choice((250, 400))
-    options.think_ns = random.choice((30_000_000, 200_000_000, 1_000_000_000))
+    options.think_ns = random.choice((30_000_000, 200_000_000, 1_000_000_000, 5_000_000_000))

@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import FetchOffsets, ListGroups
+from goqueue.core.groups.verbs import FetchOffsets, ListGroups, WatchGroup
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.workloads.member import GroupClient
 from goqueue.fuzz.world import World
 
-_LOOK_NS = 300_000_000
+_LOOK_FIRST_NS, _LOOK_MOST_NS = 300_000_000, 3_000_000_000
+# No watch lasts longer.
+_WATCHED_NS = 20_000_000_000
 # A member that is gone is given up after its session, and one that lets go of nothing after a minute.
-_SETTLED_NS = 150_000_000_000
+_SETTLED_NS = 300_000_000_000
 
 
 class Settling:
@@ -32,9 +34,9 @@ class Settling:
             member.calm()
         counts = dict(sorted(Counter(member.group for member in self._members).items()))
         until = world.now + _SETTLED_NS
-        unrest = "nothing was asked"
+        unrest, pause_ns = "nothing was asked", _LOOK_FIRST_NS
         while unrest and world.now < until:
-            pause = world.now + _LOOK_NS
+            pause, pause_ns = world.now + pause_ns, min(pause_ns * 3 // 2, _LOOK_MOST_NS)
             while world.step(pause):
                 pass
             self._ask(ListGroups())
@@ -44,6 +46,9 @@ class Settling:
         self._rebalances.refuse(unrest)
         for member in self._members:
             member.goes_on = False
+        until = world.now + _WATCHED_NS
+        while any(isinstance(one.request, WatchGroup) for one in world.history.open.values()) and world.step(until):
+            pass
 
     def see_end(self) -> None:
         """The sessions are over, save where the world had no patience for that."""

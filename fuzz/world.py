@@ -106,6 +106,7 @@ class World:
             ("o", Operator, options.operators),
         ):
             self.clients += [cls(f"{kind}{at}", self.random(f"{kind}{at}"), options) for at in range(count)]
+        self.sight.clients = self.clients
 
     def random(self, part: str) -> Random:
         """The generator of one part of the world."""
@@ -173,6 +174,7 @@ class World:
         if not self._is_stirred:
             return
         self._is_stirred = False
+        self.sight.now = self.now
         if self.sight.node is not None:
             self.sight.node.check()
         for checker in self.checkers:

@@ -25,8 +25,8 @@ from goqueue.core.groups import describe, plan, rebalance
 from goqueue.core.groups.metrics import Rebalances
 from goqueue.core.groups.pacing import Pacing
 from goqueue.core.groups.plan import Ends
-from goqueue.core.groups.sessions import Sessions
-from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, Slot, change_of, entry_of
+from goqueue.core.groups.sessions import Session, Sessions
+from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, change_of, entry_of
 from goqueue.core.groups.verbs import (
     AlterGroup,
     CommitOffsets,
@@ -100,9 +100,9 @@ class Coordinator:
         found = self._member(now, group, member_id)
         return found if isinstance(found, Refusal) else None
 
-    def answered(self, group: str, member_id: str) -> dict[Slot, int]:
-        """What a member's last join told it to read, with the generation since when it has each partition."""
-        return self._sessions.get(group, member_id).answered
+    def session(self, group: str, member_id: str) -> Session:
+        """What is known of a member besides what the journal holds."""
+        return self._sessions.get(group, member_id)
 
     def partitions(self, topic: str) -> int:
         """How many partitions a topic has; none if it is not there."""
@@ -347,7 +347,7 @@ class Coordinator:
         seen = describe.fingerprint(group, member)
         deadline = session.deadline()
         deadline_ms = 0 if deadline is None else self._clock.wall_ms(deadline)
-        required = session.told != seen if member.eager else bool(going)
+        required = describe.is_rebalance_required(member, session.told, seen)
         return GroupBeat(
             group.generation, self.state(group), rebalance.assigned(member), going, deadline_ms, required, seen
         )

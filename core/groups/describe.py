@@ -35,6 +35,11 @@ def _member_reply(member: Member, heard_ms: int) -> GroupMemberReply:
     )
 
 
+def is_rebalance_required(member: Member, told: int, seen: int) -> bool:
+    """Whether a member, `told` another thing, is to join again; a cooperative one, to let go of something."""
+    return told != seen if member.eager else bool(to_revoke(member))
+
+
 def count_owned(member: Member) -> int:
     """How many partitions a member has."""
     return sum(len(partitions) for partitions in member.owned.values())

@@ -19,7 +19,7 @@ from goqueue.core.clock import Clock
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.journal import Journal, Standing
-from goqueue.core.groups.measure import measured
+from goqueue.core.groups.measure import Ages, measured
 from goqueue.core.groups.moments import Moments
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.polling import Polls
@@ -31,11 +31,14 @@ _WAITING_MAX = 1000
 
 
 class GroupLeader:
-    """The groups of one node; `ends` tells the start and the end of a partition."""
+    """The groups of one node; `ends` tells the start and the end of a partition, `ages` how old its messages are."""
 
-    def __init__(self, clock: Clock, random: Random, ends: Ends, send: Callable[[int, Reply], None]) -> None:
+    def __init__(
+        self, clock: Clock, random: Random, ends: Ends, ages: Ages, send: Callable[[int, Reply], None]
+    ) -> None:
         self._clock = clock
         self._ends = ends
+        self._ages = ages
         self._send = send
         self.wishes = Wishes()
         self._journal = Journal(self.wishes)
@@ -51,7 +54,7 @@ class GroupLeader:
     def ask(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureGroups):
-            self._send(to, measured(request, self.coordinator, self._polls, self._ends))
+            self._send(to, measured(now, request, self.coordinator, self._polls, self._ends, self._ages))
             return
         self._journal.ensure()
         if self.is_ready:
@@ -106,7 +109,7 @@ class GroupLeader:
                 self.coordinator.ask(now, reset.to, reset.caller, reset.request)
         if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, to, reply):
             self._begin(now)
-        if isinstance(reply, Fetched | Refusal):
+        if isinstance(reply, Fetched | FoundOffset | Refusal):
             self._polls.answered(to, reply)
         if isinstance(reply, PublishReply | Refusal):
             self._journal.published(to, reply)

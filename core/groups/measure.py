@@ -5,19 +5,36 @@ from one look to the next while groups stay as they are.
 """
 
 from collections import Counter
+from collections.abc import Callable
+
+from attrs import define
 
 from goqueue.core.groups import describe
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.plan import Ends, left_to_read
+from goqueue.core.groups.plan import Ends, beginning, left_to_read
 from goqueue.core.groups.polling import Polls
 from goqueue.core.groups.state import Group
 from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, MeasureGroups, TopicMeasure
 from goqueue.core.histogram import Histogram
 
 Spans = list[tuple[int, int] | None]
+# How many milliseconds ago a message was appended: now, topic, partition, offset.
+Ages = Callable[[int, str, int, int], int]
 
 
-def measured(request: MeasureGroups, coordinator: Coordinator, polls: Polls, ends: Ends) -> GroupsMeasured:
+@define
+class _Sight:
+    """What is looked at, from when: groups, and what is known of the partitions that they read."""
+
+    now: int
+    coordinator: Coordinator
+    ends: Ends
+    ages: Ages
+
+
+def measured(
+    now: int, request: MeasureGroups, coordinator: Coordinator, polls: Polls, ends: Ends, ages: Ages
+) -> GroupsMeasured:
     """The answer to a `MeasureGroups`."""
     groups = coordinator.groups.groups
     states = Counter(coordinator.state(group).value for group in groups.values())
@@ -26,7 +43,7 @@ def measured(request: MeasureGroups, coordinator: Coordinator, polls: Polls, end
     latency = coordinator.rebalances.latency
     return GroupsMeasured(
         dict(sorted(states.items())),
-        _one_by_one(request, known[: request.groups_max], coordinator, ends),
+        _one_by_one(request, known[: request.groups_max], _Sight(now, coordinator, ends, ages)),
         rebalances,
         Histogram([*latency.counts], latency.sum_ns),
         coordinator.heartbeats,
@@ -36,9 +53,8 @@ def measured(request: MeasureGroups, coordinator: Coordinator, polls: Polls, end
     )
 
 
-def _one_by_one(
-    request: MeasureGroups, groups: list[Group], coordinator: Coordinator, ends: Ends
-) -> list[GroupMeasure]:
+def _one_by_one(request: MeasureGroups, groups: list[Group], sight: _Sight) -> list[GroupMeasure]:
+    coordinator = sight.coordinator
     counted: list[GroupMeasure] = []
     spans: dict[str, Spans] = {}
     topics_left, partitions_left = request.topics_max, request.partitions_max
@@ -50,9 +66,9 @@ def _one_by_one(
             break
         for topic in topics:
             if topic not in spans:
-                spans[topic] = [ends(topic, number) for number in range(coordinator.partitions(topic))]
+                spans[topic] = [sight.ends(topic, number) for number in range(coordinator.partitions(topic))]
         assigned = sum(describe.count_owned(member) for member in group.members.values())
-        measures = [_topic(coordinator, group, topic, spans[topic]) for topic in topics]
+        measures = [_topic(sight, group, topic, spans[topic]) for topic in topics]
         counted.append(GroupMeasure(group.name, group.generation, len(group.members), assigned, measures))
     return counted
 
@@ -64,11 +80,17 @@ def _topics(coordinator: Coordinator, group: Group) -> list[str]:
     return sorted(name for name in names if coordinator.partitions(name))
 
 
-def _topic(coordinator: Coordinator, group: Group, topic: str, spans: Spans) -> TopicMeasure:
-    committed = coordinator.groups.committed(group.name)
-    total = lag = 0
+def _topic(sight: _Sight, group: Group, topic: str, spans: Spans) -> TopicMeasure:
+    groups = sight.coordinator.groups
+    committed = groups.committed(group.name)
+    total = lag = lag_ms = 0
     for number, span in enumerate(spans):
-        record = committed.get((topic, number))
+        slot = (topic, number)
+        record = committed.get(slot)
         total += record.offset if record is not None else 0
-        lag += max(left_to_read(group, record, span), 0)
-    return TopicMeasure(topic, total, lag)
+        left = left_to_read(group, record, span)
+        if span is not None and left > 0:
+            lag += left
+            oldest = max(beginning(groups, group, slot, span), span[0])
+            lag_ms = max(lag_ms, sight.ages(sight.now, topic, number, oldest))
+    return TopicMeasure(topic, total, lag, lag_ms)

@@ -2,9 +2,9 @@
 
 What a member may commit: a partition that it owns, in any generation since it was given it. What it let go of or was
 cut off from is refused, and so is a generation that never was. An offset beyond the partition's end is refused: it
-would skip messages yet to come. One below its start is taken: the messages between are gone, and the group begins
-where the partition does. One below what is committed already is answered as done and changes nothing, as a commit
-that was overtaken by a later one should; only a reset goes back.
+would skip messages yet to come; so is any where the end is not known. One below its start is taken: the messages
+between are gone, and the group begins where the partition does. One below what is committed already is answered as done
+and changes nothing, as a commit that was overtaken by a later one should; only a reset goes back.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from attrs import define
 
 from goqueue.core.cluster.plan import name_problem
 from goqueue.core.groups.assignment import Assignor
+from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.records import OffsetRecord
 from goqueue.core.groups.settings import changed, setting_problem
 from goqueue.core.groups.state import Change, Group, Groups, GroupStands, Member, OffsetStands, Slot
@@ -271,7 +272,10 @@ def _commit_refusal(
             )
             return Refusal(Code.FENCED_GENERATION, message, "generation")
     span = ends(one.topic, one.partition)
-    if span is not None and one.offset > span[1]:
+    if span is None:
+        message = f"where {one.topic}-{one.partition} ends is not known here"
+        return Refusal(Code.UNAVAILABLE, message, "offsets", retry_after_ms=200)
+    if one.offset > span[1]:
         message = f"{one.topic}-{one.partition} ends at {span[1]}, and {one.offset} is beyond"
         return Refusal(Code.OFFSET_OUT_OF_RANGE, message, "offsets")
     return None
@@ -294,20 +298,30 @@ def fetched(
 
 
 def left_to_read(group: Group, record: OffsetRecord | None, span: tuple[int, int] | None) -> int:
-    """How many messages are left to read in a partition, -1 where its ends are not known."""
+    """How many messages are left to read in a partition, -1 where its ends or where to begin are not known."""
     if span is None:
         return -1
     if record is None:
-        return 0 if group.config.get("start") == "latest" else span[1] - span[0]
+        start = group.config.get("start", EARLIEST)
+        return span[1] - span[0] if start == EARLIEST else 0 if start == LATEST else -1
     return max(span[1] - max(record.offset, span[0]), 0)
 
 
 def beginning(groups: Groups, group: Group, slot: Slot, span: tuple[int, int]) -> int:
-    """Where a group goes on in a partition that reaches from `span[0]` to before `span[1]`."""
+    """Where a group goes on in a partition that reaches from `span[0]` to before `span[1]`.
+
+    One that has committed nothing and begins at a moment goes on at the start at the earliest.
+    """
     record = groups.committed(group.name).get(slot)
     if record is not None:
         return record.offset
-    return span[1] if group.config.get("start") == "latest" else span[0]
+    return span[1] if group.config.get("start") == LATEST else span[0]
+
+
+def moment_to_find(groups: Groups, group: Group, slot: Slot) -> int | None:
+    """The moment at which a group begins in a partition, if that is where it goes on."""
+    is_committed = slot in groups.committed(group.name)
+    return None if is_committed else moment_ms(group.config.get("start", EARLIEST))
 
 
 def plan_reset(

@@ -18,15 +18,15 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.groups import plan, rebalance
+from goqueue.core.groups import describe, plan, rebalance
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.reader import Place, Poll, Reader
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import GroupAnswer, GroupMode, Polled, PollGroup
+from goqueue.core.groups.verbs import GroupAnswer, GroupMode, Polled, PolledBatches, PollGroup
 from goqueue.core.groups.wishes import Wishes
-from goqueue.core.verbs import Code, Fetch, Fetched, Refusal
+from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
 
 RECORDS_MAX = 1_000_000
 BYTES_MAX = 64 << 20
@@ -48,7 +48,7 @@ class Polls:
     _readers: dict[str, dict[str, Reader]] = field(factory=dict)
     _by_to: dict[int, Reader] = field(factory=dict)
     _by_read: dict[int, Reader] = field(factory=dict)
-    _came: list[tuple[int, Fetched | Refusal]] = field(factory=list)
+    _came: list[tuple[int, Fetched | FoundOffset | Refusal]] = field(factory=list)
     # Whom to look at in this turn.
     _due: dict[MemberKey, Reader] = field(factory=dict)
     _waiting: dict[Slot, dict[MemberKey, Reader]] = field(factory=dict)
@@ -66,7 +66,7 @@ class Polls:
             return
         earlier = self._end(reader)
         if earlier is not None:
-            self._say(earlier, Polled([]))
+            self._say(earlier, self._polled(reader, []))
         records_max = min(max(request.records_max, 1), RECORDS_MAX)
         bytes_max = min(max(request.bytes_max, 1), BYTES_MAX)
         # Who is waited for longer than a session lasts would be taken for dead.
@@ -101,7 +101,7 @@ class Polls:
             message = f"group {name} is {group.mode}, and its members are given messages, not partitions"
             return Refusal(Code.WRONG_MODE, message, "group")
         held = rebalance.tenures(member, rebalance.assigned(member))
-        known = coordinator.answered(name, member_id) if member.eager else held
+        known = coordinator.session(name, member_id).answered if member.eager else held
         return {
             slot: since
             for slot, since in held.items()
@@ -139,8 +139,8 @@ class Polls:
             if place is None or span is None or place.offset < span[1]:
                 self._due[key] = reader
 
-    def answered(self, number: int, reply: Fetched | Refusal) -> None:
-        """The answer to a read, if it is one of these."""
+    def answered(self, number: int, reply: Fetched | FoundOffset | Refusal) -> None:
+        """The answer to a read or a search, if it is one of these."""
         if number in self._by_read:
             self._came.append((number, reply))
 
@@ -215,8 +215,11 @@ class Polls:
             span = self._ends(*slot)
             place = reader.places.get(slot) if span is None else self._place(reader, slot, span, appended)
             poll.offset = 0 if place is None else poll.reached(place)
+            if place is not None and place.moment_ms is not None:
+                self._ask(reader, poll, slot, place, FindOffset(*slot, place.moment_ms))
+                return
             if span is None or poll.offset < span[1]:
-                self._read(reader, poll, slot, place)
+                self._ask(reader, poll, slot, place, Fetch(*slot, poll.offset, poll.read_bytes(place)))
                 return
             poll.rest.popleft()
         if poll.found or poll.deadline <= now:
@@ -228,18 +231,19 @@ class Polls:
         place = reader.places.get(slot)
         if place is None:
             groups = self._coordinator.groups
-            offset = plan.beginning(groups, groups.groups[reader.group], slot, span)
-            place = reader.places[slot] = Place(reader.held[slot], appended, offset)
+            group = groups.groups[reader.group]
+            offset, moment_ms = plan.beginning(groups, group, slot, span), plan.moment_to_find(groups, group, slot)
+            place = reader.places[slot] = Place(reader.held[slot], appended, offset, moment_ms)
         place.offset = min(max(place.offset, span[0]), span[1])
         return place
 
-    def _read(self, reader: Reader, poll: Poll, slot: Slot, place: Place | None) -> None:
+    def _ask(self, reader: Reader, poll: Poll, slot: Slot, place: Place | None, wish: Fetch | FindOffset) -> None:
         poll.slot, poll.place = slot, place
-        poll.reading = self._wishes.ask(Fetch(*slot, poll.offset, poll.read_bytes(place)))
+        poll.reading = self._wishes.ask(wish)
         self._by_read[poll.reading] = reader
 
-    def _take(self, now: int, reader: Reader, reply: Fetched | Refusal) -> None:
-        """Take what a read came to, if the partition is still the member's."""
+    def _take(self, now: int, reader: Reader, reply: Fetched | FoundOffset | Refusal) -> None:
+        """Take what a read or a search came to, if the partition is still the member's."""
         poll = reader.poll
         assert poll is not None
         poll.reading = 0
@@ -252,6 +256,9 @@ class Polls:
             return
         if isinstance(reply, Refusal):
             self._fail(now, reader, poll, reply)
+        elif isinstance(reply, FoundOffset):
+            assert place is not None
+            place.offset, place.moment_ms = reply.offset, None
         elif place is not None and reply.batches:
             before = poll.size
             poll.take(slot, place, reply)
@@ -289,12 +296,19 @@ class Polls:
             is_served = (last.topic, last.partition) == poll.slot
             reader.first = (topic, partition + is_served)
         self._end(reader)
-        polled = Polled([part for _, part in poll.found])
+        polled = self._polled(reader, [part for _, part in poll.found])
         if all(place.after <= durable for place, _ in poll.found):
             self._say(poll.to, polled)
         else:
             self._coordinator.replies.append((poll.to, polled))
             self.count += 1
+
+    def _polled(self, reader: Reader, parts: list[PolledBatches]) -> Polled:
+        """An answer, which for an eager member may be empty for no other reason than that it is to join again."""
+        group = self._coordinator.groups.groups[reader.group]
+        member = group.members[reader.member_id]
+        told, seen = self._coordinator.session(*reader.key).told, describe.fingerprint(group, member)
+        return Polled(parts, describe.is_rebalance_required(member, told, seen))
 
     def _say(self, to: int, answer: Polled | Refusal) -> None:
         self.replies.append((to, answer))

@@ -32,6 +32,8 @@ class Place:
     since: int
     after: int
     offset: int
+    # What is yet to be found: the first message at or after it, in milliseconds since 1970.
+    moment_ms: int | None = None
     record_bytes: int = _RECORD_BYTES
 
 

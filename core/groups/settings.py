@@ -2,19 +2,19 @@
 
 from goqueue.core.cluster.durations import parse_duration_ms
 from goqueue.core.groups.assignment import Assignor
+from goqueue.core.groups.beginnings import EARLIEST, start_problem
 
 Value = int | str | bool
 
 DEFAULTS: dict[str, Value] = {
     "assignor": Assignor.STICKY.value,
-    "start": "earliest",
+    "start": EARLIEST,
     "key_ordered": False,
     "visibility_timeout": "30s",
     "max_attempts": 4,
     "retry_backoff": "1s",
     "max_in_flight": 1000,
 }
-_WORDS = {"assignor": tuple(Assignor), "start": ("earliest", "latest")}
 _NUMBERS = {"max_attempts": 1_000, "max_in_flight": 1_000_000}
 
 
@@ -32,8 +32,10 @@ def _problem(key: str, value: object) -> str:
         return f"no such setting; the known ones are {', '.join(DEFAULTS)}"
     if value is None:
         return ""
-    if key in _WORDS:
-        return "" if value in _WORDS[key] else f"expected one of {', '.join(_WORDS[key])}, found {value!r}"
+    if key == "assignor":
+        return "" if value in tuple(Assignor) else f"expected one of {', '.join(Assignor)}, found {value!r}"
+    if key == "start":
+        return start_problem(value)
     if key == "key_ordered":
         return "" if isinstance(value, bool) else f"expected true or false, found {value!r}"
     if key in _NUMBERS:

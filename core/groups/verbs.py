@@ -173,9 +173,13 @@ class PolledBatches:
 
 @define
 class Polled:
-    """What comes next; of one partition there may be several parts, in order."""
+    """What comes next; of one partition there may be several parts, in order.
+
+    `rebalance_required` is what a heartbeat would be answered.
+    """
 
     parts: list[PolledBatches]
+    rebalance_required: bool = False
 
 
 # --- offsets
@@ -357,11 +361,15 @@ class RebalancesReply:
 
 @define
 class TopicMeasure:
-    """How far a group has come in a topic, all partitions added up: committed offsets, and messages left to read."""
+    """How far a group has come in a topic, all partitions added up: committed offsets, and messages left to read.
+
+    `lag_ms` is how long ago the oldest of these was appended: at most, or at least if nobody remembers.
+    """
 
     topic: str
     committed: int
     lag: int
+    lag_ms: int
 
 
 @define

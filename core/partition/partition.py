@@ -24,6 +24,7 @@ from goqueue.core.errors import BatchError
 from goqueue.core.log.effects import Effect, Read, SyncToken
 from goqueue.core.log.log import Log, LogState, LogUnsound, OffsetOutOfRange
 from goqueue.core.log.producers import Produced
+from goqueue.core.partition.history import History
 from goqueue.core.partition.producers import judge
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import Header, Lane, locate, read_header, validate_exact
@@ -106,6 +107,7 @@ class Partition:
         self._taken_offset = log.next_offset
         self._written_offset = log.next_offset
         self.done: list[Publishing] = []
+        self.history = History()
         self._gathering: dict[Lane, _Gathering] = {}
         self._unacknowledged: deque[_Unacknowledged] = deque()
 
@@ -220,6 +222,8 @@ class Partition:
     def take(self, now: int) -> list[Effect]:
         """Everything to be done on the disk."""
         self._write_gathered(now)
+        if now >= self.history.due and self.log.next_offset > self._taken_offset:
+            self.history.note(now, self._taken_offset, self.log.start_offset)
         self._taken_offset = self.log.next_offset
         return self.log.take(now)
 
@@ -313,6 +317,7 @@ class Partition:
         """Go on from what recovery found."""
         self.log.reopened(now, state)
         self._recent.forget(self.log.stream)
+        self.history.cut(self.log.next_offset)
         self.high_watermark = self._taken_offset = self._written_offset = self.log.next_offset
 
     # --- reading
@@ -336,6 +341,7 @@ class Partition:
     def check(self) -> None:
         """Assert the invariants."""
         self.log.check()
+        self.history.check()
         assert self.high_watermark <= self.log.next_offset or self.log.unsound is not None
         ends = [one.next_offset for one in self._unacknowledged]
         assert ends == sorted(ends)

@@ -1,4 +1,7 @@
-"""In one generation of a group a partition is meant for one member; in a group that is told to be stable each is."""
+"""In one generation of a group a partition is meant for one member; in a group that is told to be stable each is.
+
+Whoever comes back under its name while its session lasts has what it had.
+"""
 
 from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
@@ -49,6 +52,9 @@ class Assignments(Checker):
         request, asked_in = asked.request, self._asked_in.pop(asked.to, 0)
         if isinstance(reply, Joined) and isinstance(request, JoinGroup):
             self._note(request.group, reply.generation, reply.member_id, reply.assigned)
+            withheld = self.history.memberships.withheld
+            if withheld:
+                raise Violation(f"{reply.member_id} had {withheld}, and is given {reply}"[:500])
         elif isinstance(reply, GroupBeat) and isinstance(request, GroupHeartbeat | WatchGroup):
             self._note(request.group, reply.generation, request.member_id, reply.assigned)
             if reply.state is GroupState.STABLE and reply.to_revoke:

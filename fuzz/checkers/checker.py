@@ -5,6 +5,7 @@ from goqueue.core.cluster.plan import is_own
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.fuzz.history import Asked, History
+from goqueue.fuzz.workloads.client import Client
 from goqueue.storage.simulated import SimulatedDisk
 
 HEALER = "healer"
@@ -12,7 +13,7 @@ HEALER = "healer"
 
 
 class Sight:
-    """What a checker may look at: the history, the disk, the wall clock, and the node while there is one."""
+    """What a checker may look at: the history, the disk, the clients, the clocks, and the node while there is one."""
 
     def __init__(self, history: History, disk: SimulatedDisk) -> None:
         self.history = history
@@ -22,6 +23,7 @@ class Sight:
         self.wall_ms = 0
         # How many turns there were of all nodes.
         self.turns = 0
+        self.clients: list[Client] = []
 
     def turned(self, now: int, wall_ms: int) -> None:
         """A turn of the node begins."""

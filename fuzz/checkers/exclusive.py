@@ -1,9 +1,14 @@
-"""No two members have one partition at one time, and no member is dismissed while its session lasts."""
+"""No two members have one partition at one time, and no member is dismissed while its session lasts.
+
+Members of the client library's own kind know when they are certain to be alone: then they are.
+"""
 
 from goqueue.core.calls import Reply
+from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import GroupBeat, Joined, JoinGroup, WatchGroup
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
+from goqueue.fuzz.workloads.member import Member
 
 
 class Exclusive(Checker):
@@ -20,6 +25,16 @@ class Exclusive(Checker):
             self._look(request.group, reply.member_id)
         elif isinstance(reply, GroupBeat) and isinstance(request, WatchGroup):
             self._look(request.group, request.member_id)
+
+    def stepped(self) -> None:
+        """Whoever is certain to be alone is."""
+        readers: dict[tuple[str, Slot], str] = {}
+        for client in self.sight.clients:
+            if isinstance(client, Member):
+                for slot in client.reads(self.sight.now):
+                    other = readers.setdefault((client.group, slot), client.name)
+                    if other != client.name:
+                        raise Violation(f"{slot} of {client.group} is read by {client.name} and {other}, both certain")
 
     def _look(self, group: str, member_id: str) -> None:
         seat = self.history.memberships.seat(group, member_id)

@@ -2,12 +2,12 @@
 
 Whose partition it was is known from what members were told. A generation does for a member: a commit from before
 another one was given the partition is refused, even if it has come back since. So is whoever wants to reset what a
-member has, or to delete a group that has one.
+member has.
 """
 
 from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, DeleteGroup, ResetOffsets
+from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, ResetOffsets
 from goqueue.core.verbs import Code, Refusal
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
@@ -22,10 +22,6 @@ class Fencing(Checker):
         request = asked.request
         if isinstance(request, ResetOffsets) and isinstance(reply, list):
             self._check_free(asked, request)
-        elif isinstance(request, DeleteGroup) and reply is None:
-            for seat in self.history.memberships.groups.get(request.group, {}).values():
-                if seat.lives(self.sight.now):
-                    raise Violation(f"{request.group} was deleted, and {seat.member_id} is one of its members")
         elif isinstance(request, CommitOffsets) and request.member_id:
             self._judge(asked, request, reply)
 

@@ -179,7 +179,14 @@ class Offsets(Checker):
         elif isinstance(reply, Polled):
             for part in reply.parts:
                 if part.topic in topics:
-                    self._add((group, topics[part.topic], part.partition), part.first_offset, part.end_offset)
+                    key = group, topics[part.topic], part.partition
+                    self._add(key, self._polled_from(key, part.first_offset), part.end_offset)
+
+    def _polled_from(self, key: Key, first: int) -> int:
+        """Where a poll's part begins; what compaction has left out before it is not missing."""
+        if not self.compacts(key[1]):
+            return first
+        return max((end for _, end in self._delivered.get(key, []) if end <= first), default=0)
 
     def _add(self, key: Key, first: int, end: int) -> None:
         spans = sorted([*self._delivered.get(key, []), (first, end)])

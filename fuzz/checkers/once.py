@@ -32,6 +32,9 @@ class Once(Checker):
 
     def _note(self, message: Message, place: Place, offset: int) -> None:
         seen = self._seen.setdefault(message.name, (place, offset))
+        if seen[0][0] in self.history.is_doomed:
+            # Another topic may have come by that name before it was sent again.
+            seen = self._seen[message.name] = place, offset
         if seen != (place, offset) and not message.may_repeat:
             raise Violation(f"{message.name!r} is at {seen[1]} of {seen[0]}, and at {offset} of {place} as well")
 

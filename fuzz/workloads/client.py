@@ -39,7 +39,7 @@ class Client(ABC):
         return int(self.random.random() * (self.options.think_ns + 1))
 
     def idle_ns(self) -> int | None:
-        """With nothing to ask: how long until there may be, if no answer comes before; None when only an answer helps."""
+        """With nothing to ask: how long to wait for an answer before looking again; None if only an answer helps."""
         return None
 
     def calm(self) -> None:  # noqa: B027 - most do nothing wrong

@@ -92,7 +92,8 @@ class Member(GroupClient):
 
     def __init__(self, name: str, random: Random, options: Options) -> None:
         super().__init__(name, random, options)
-        self._dawdles = random.random() < 0.3
+        # Some never let go in time, even when all is well.
+        self._dawdles = options.p_stray > 0 and random.random() < 0.12
         self._begin()
 
     def _begin(self) -> None:
@@ -108,7 +109,12 @@ class Member(GroupClient):
         """Do as one should from here on."""
         super().calm()
         self._reading.is_calm = True
-        self._release_at = dict.fromkeys(self._release_at, self.now + 200 * _MS)
+        if not self._dawdles:
+            self._release_at = dict.fromkeys(self._release_at, self.now + 200 * _MS)
+
+    def reads(self, now: int) -> list[Slot]:
+        """The partitions of which it is certain that nobody else reads them."""
+        return [*self._membership.reading] if self._membership.is_certain(now) else []
 
     # --- what is asked
 
@@ -162,26 +168,30 @@ class Member(GroupClient):
                 self._reading.reopen(one.slots)
             elif isinstance(one, Revoking):
                 self._reading.close(one.slots)
-                span_ns = self.random.choice((0, 300 * _MS, 90_000 * _MS if self._dawdles else 2_000 * _MS))
-                due = self.now + (0 if self.is_calm else span_ns)
+                span_ns = self.random.choice((90_000, 200_000) if self._dawdles else (0, 300, 2_000)) * _MS
+                due = self.now + (0 if self.is_calm and not self._dawdles else span_ns)
                 self._release_at.update(dict.fromkeys(one.slots, due + 100 * _MS))
             else:
                 assert isinstance(one, Lost)
+                self._remember_places(one.slots)
                 self._reading.drop(one.slots)
             if not isinstance(one, Revoking):
                 for slot in one.slots:
                     self._release_at.pop(slot, None)
 
+    def _remember_places(self, slots: list[Slot]) -> None:
+        membership = self._membership
+        self._remember(membership.member_id, membership.generation, self._reading.positions(slots))
+
     def _release(self) -> None:
         """Let go of what is done with."""
-        held_back = not self.is_calm and self._dawdles
         done = [
             slot
             for slot, due in self._release_at.items()
-            if due <= self.now or (not held_back and self._reading.is_done(slot))
+            if due <= self.now or (not self._dawdles and self._reading.is_done(slot))
         ]
         if done:
-            self._remember(self._membership.member_id, self._membership.generation, self._reading.positions(done))
+            self._remember_places(done)
             self._reading.drop(done)
             for slot in done:
                 del self._release_at[slot]

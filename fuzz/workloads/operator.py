@@ -1,4 +1,4 @@
-"""Whoever looks after groups: asks about them, resets and deletes them, used or not, and commits without being a member.
+"""Whoever looks after groups: asks about them, resets and deletes them, used or not, and commits without membership.
 
 It also keeps the place of a group that nobody ever joins.
 """

@@ -125,7 +125,7 @@ class Reading:
             return None
         span_ns = 10_000_000 if self.is_calm else self._options.think_ns
         self._commit_at = now + self._random.randint(0, 4 * span_ns)
-        if not self.is_calm and self._random.random() < self._options.p_stray:
+        if not self.is_calm and self._random.random() < 3 * self._options.p_stray:
             return self._stray(member_id, generation, behind)
         offsets = [PartitionOffset(*slot, place.offset) for slot, place in behind.items()]
         return self._send(CommitOffsets(self.group, member_id, generation, offsets), behind)
@@ -197,6 +197,8 @@ class Reading:
         for part in reply.parts:
             place = self.places.get((part.topic, part.partition))
             if place is not None:
+                # Where the topic is another one of that name, it begins anew.
+                place.committed = min(place.committed, part.first_offset)
                 place.offset = part.end_offset
 
     def _found(self, one: _UnderWay, reply: Reply) -> None:
@@ -213,7 +215,7 @@ class Reading:
             if isinstance(reply, Fetched):
                 place.offset = reply.next_offset
             elif isinstance(reply, FoundOffset):
-                place.offset, place.is_astray = reply.offset, False
+                place.offset, place.committed, place.is_astray = reply.offset, -1, False
             elif isinstance(reply, Refusal) and reply.code is Code.OFFSET_OUT_OF_RANGE:
                 place.is_astray = True
 

@@ -21,10 +21,11 @@ from goqueue.core.groups.verbs import (
     CommittedOffsets,
     GroupBeat,
     GroupState,
+    Joined,
     OffsetChange,
     ResetOffsets,
 )
-from goqueue.core.verbs import Refusal
+from goqueue.core.verbs import Code, Refusal
 from goqueue.fuzz.options import Options
 from tests.fuzz.planted_bugs import Bug
 
@@ -85,6 +86,19 @@ def one_generation_for_ever(patch: pytest.MonkeyPatch) -> None:
         return real_granted(group, changed, 1)
 
     patch.setattr(rebalance, "_granted", granted)
+
+
+def a_name_that_means_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Whoever comes back has to wait for its turn like any other."""
+    real_joined = Coordinator._joined
+
+    def joined(coordinator: Coordinator, group: Group, member: Member) -> Joined:
+        told = real_joined(coordinator, group, member)
+        if member.instance_id and told.generation > 1:
+            told.assigned = {}
+        return told
+
+    patch.setattr(Coordinator, "_joined", joined)
 
 
 # --- partitions have one owner
@@ -168,6 +182,25 @@ def resets_of_what_is_read(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(plan, "plan_reset", reset)
 
 
+def groups_deleted_with_their_members(patch: pytest.MonkeyPatch) -> None:
+    def delete(groups: Groups, name: str) -> list[Change] | Refusal:
+        found = plan.group_of(groups, name)
+        return found if isinstance(found, Refusal) else plan.ending(groups, name)
+
+    def end(coordinator: Coordinator, name: str) -> None:
+        for member_id in coordinator.groups.groups[name].members:
+            coordinator._sessions.end(name, member_id)
+        for watch in coordinator._watches.of(name):
+            coordinator._watches.forget(watch.to)
+            coordinator.replies.append((watch.to, Refusal(Code.GROUP_NOT_FOUND, "the group is gone")))
+        real_end(coordinator, name)
+        coordinator._moving.pop(name, None)
+
+    real_end = Coordinator._end
+    patch.setattr(plan, "plan_delete", delete)
+    patch.setattr(Coordinator, "_end", end)
+
+
 # --- offsets
 
 
@@ -210,7 +243,7 @@ def commits_beyond_the_end(patch: pytest.MonkeyPatch) -> None:
     def commit(
         groups: Groups, request: CommitOffsets, topics: dict[str, int], ends: Ends, wall_ms: int
     ) -> tuple[list[Change], CommittedOffsets] | Refusal:
-        return real_commit(groups, request, topics, lambda topic, partition: None, wall_ms)
+        return real_commit(groups, request, topics, lambda topic, partition: (0, 1 << 62), wall_ms)
 
     patch.setattr(plan, "plan_commit", commit)
 
@@ -275,15 +308,17 @@ def revocations_that_are_not_heard(patch: pytest.MonkeyPatch) -> None:
 GROUP_BUGS = (
     Bug("stable whatever happens", stable_whatever_happens, operated, ""),
     Bug("one generation for ever", one_generation_for_ever, grouped, "in generation 1"),
+    Bug("a name that means nothing", a_name_that_means_nothing, grouped, ""),
     Bug("given before it is let go of", given_before_it_is_let_go_of, grouped, "has it"),
     Bug("sessions that end early", sessions_that_end_early, grouped, ""),
     Bug("a member that a restart forgets", a_member_that_a_restart_forgets, mortal, ""),
     Bug("commits of anybody", commits_of_anybody, contended, "was taken"),
     Bug("a generation that ends all tenures", a_generation_that_ends_all_tenures, grouped, "may not commit"),
     Bug("resets of what is read", resets_of_what_is_read, operated, "was reset"),
+    Bug("groups deleted with their members", groups_deleted_with_their_members, operated, "was dismissed"),
     Bug("answered before it is durable", answered_before_it_is_durable, mortal, ""),
     Bug("half of the journal", half_of_the_journal, mortal, ""),
-    Bug("commits that go back", commits_that_go_back, grouped, "was"),
+    Bug("commits that go back", commits_that_go_back, operated, "was"),
     Bug("commits beyond the end", commits_beyond_the_end, grouped, "beyond the end"),
     Bug("offsets of the neighbour", offsets_of_the_neighbour, grouped, ""),
     Bug("polls that skip", polls_that_skip, polling, "was given"),

@@ -20,6 +20,7 @@ from attrs import define
 from goqueue.core.client.failure import MISPLACED, PASSING, Failure
 from goqueue.core.client.fetching import Cursor
 from goqueue.core.client.membership import Membership, Standing
+from goqueue.core.groups.beginnings import start_problem
 from goqueue.core.groups.plan import SESSION_MS_MAX, SESSION_MS_MIN
 from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import GroupMode, JoinGroup
@@ -61,8 +62,8 @@ def group_terms(
     start: str, commit: str, commit_interval: timedelta, hooks: Hooks,
 ) -> GroupTerms:  # fmt: skip
     """The terms of a member out of what a user said; raises ValueError or TypeError."""
-    if start not in ("earliest", "latest"):
-        raise ValueError(f"start is 'earliest' or 'latest', where a group begins that is new, not {start!r}")
+    if problem := start_problem(start):
+        raise ValueError(f"start says where a group begins that is new: {problem}")
     if commit not in (AUTO, MANUAL):
         raise ValueError(f"commit is 'auto' or 'manual', not {commit!r}")
     nanoseconds_of(session_timeout, "session_timeout")

@@ -1,4 +1,4 @@
-"""Where a group's member begins in a partition: where the group has come to, else at the beginning or at the end.
+"""Where a group's member begins in a partition: where the group has come to, else as its settings say.
 
 What lies before the partition's start is gone, and the group goes on at the start. A group that begins at the end says
 so to the broker before it reads: else whoever comes after a crash would begin at a later end, and messages be missed.
@@ -6,14 +6,13 @@ so to the broker before it reads: else whoever comes after a crash would begin a
 
 from attrs import define
 
+from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import DescribeGroup, FetchOffsets
 from goqueue.proto import groups, v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import TopicNotFound
 from goqueue.transports.client.topics import Topics
-
-LATEST = "latest"
 
 
 @define
@@ -32,16 +31,17 @@ async def places_of(brokers: Brokers, group: str, slots: list[Slot]) -> dict[Slo
     reply = await brokers.call("Groups/FetchOffsets", request, v1.FetchOffsetsReply, group)
     committed = {(each.topic, each.partition): each.offset for each in groups.read_group_offsets(reply)}
     spans = await spans_of(brokers, topics)
-    start = ""
+    start: object = None
     places: dict[Slot, Place] = {}
     for slot in slots:
         span, offset = spans.get(slot), committed.get(slot, -1)
         if span is None:
             continue
-        if offset < 0 and not start:
+        if offset < 0 and start is None:
             start = await _start_of(brokers, group)
         is_at_end = offset < 0 and start == LATEST
-        places[slot] = Place(span[1] if is_at_end else max(offset, span[0]), offset, is_at_end)
+        first = offset if offset >= 0 or is_at_end else await _found(brokers, slot, start)
+        places[slot] = Place(span[1] if is_at_end else max(first, span[0]), offset, is_at_end)
     return places
 
 
@@ -57,7 +57,17 @@ async def spans_of(brokers: Brokers, topics: list[str]) -> dict[Slot, tuple[int,
     return spans
 
 
-async def _start_of(brokers: Brokers, group: str) -> str:
+async def _found(brokers: Brokers, slot: Slot, start: object) -> int:
+    """The first offset to be read by a group that begins at a moment, -1 for one that begins at the start."""
+    timestamp = moment_ms(start)
+    if timestamp is None:
+        return -1
+    request = v1.FindOffsetRequest(*slot, timestamp)
+    reply = await brokers.call("Messages/FindOffset", request, v1.FindOffsetReply, slot[0])
+    return int(reply.offset)
+
+
+async def _start_of(brokers: Brokers, group: str) -> object:
     request = groups.describe_group_message(DescribeGroup(group))
     reply = await brokers.call("Groups/DescribeGroup", request, v1.Group, group)
-    return str(groups.read_group(reply).config.get("start", ""))
+    return groups.read_group(reply).config.get("start", EARLIEST)

@@ -19,7 +19,7 @@ PREFIX = "goqueue_"
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 
 # Labels, and the number that they stand beside.
-Sample = tuple[tuple[tuple[str, str], ...], int]
+Sample = tuple[tuple[tuple[str, str], ...], int | float]
 
 
 @define
@@ -88,7 +88,7 @@ def _by_group(read: Callable[[GroupMeasure], int]) -> Callable[[Sources], Iterab
     return lambda sources: [((("group", group.group),), read(group)) for group in sources.groups.groups]
 
 
-def _by_group_and_topic(read: Callable[[TopicMeasure], int]) -> Callable[[Sources], Iterable[Sample]]:
+def _by_group_and_topic(read: Callable[[TopicMeasure], int | float]) -> Callable[[Sources], Iterable[Sample]]:
     return lambda sources: [
         ((("group", group.group), ("topic", topic.topic)), read(topic))
         for group in sources.groups.groups
@@ -147,6 +147,8 @@ METRICS: tuple[Metric, ...] = (
            _by_group_and_topic(lambda topic: topic.committed)),
     Metric("consumer_lag_messages", GAUGE, "Messages that a group has yet to read, all partitions added up.",
            _by_group_and_topic(lambda topic: topic.lag)),
+    Metric("consumer_lag_seconds", GAUGE, "How long ago the oldest message was appended that a group has yet to read.",
+           _by_group_and_topic(lambda topic: topic.lag_ms / 1000)),
     Metric("consumer_rebalances_total", COUNTER, "Rebalances, by what made them necessary.",
            _by_label("reason", lambda groups: groups.rebalances)),
     Metric("consumer_rebalance_latency_seconds", HISTOGRAM,

@@ -31,7 +31,7 @@ class SettingsDraft(Struct, kw_only=True):
     max_attempts: int | None = None
     retry_backoff: str | None = None
     max_in_flight: int | None = None
-    start: str | None = None
+    start: str | Number | None = None
 
 
 class JoinDraft(SettingsDraft, kw_only=True):

@@ -5,7 +5,7 @@ answer, or the answer names it as left out: a following poll would not bring it 
 goes wrong after the node's answer becomes an error.
 
 An eager member is given only what its last join told it of. One that polls and sends no heartbeats would not learn that
-there is more to be had, so an answer also says what a heartbeat's would: whether to join again.
+there is more to be had, so the node's answer also says what a heartbeat's would: whether to join again.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from goqueue.core.errors import BatchError
-from goqueue.core.groups.verbs import GroupBeat, GroupHeartbeat, Polled, PolledBatches, PollGroup
+from goqueue.core.groups.verbs import Polled, PolledBatches, PollGroup
 from goqueue.core.records.batch import Header, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
@@ -97,20 +97,13 @@ async def poll(call: Call) -> Answer:
         harvest.take(part)
         if count < len(harvest.messages):
             call.metrics.broker.count_consumed(part.topic, len(harvest.messages) - count, harvest.size_bytes - size)
-    view = PolledViews(harvest.messages, await _is_rebalance_required(call, request.member_id))
+    view = PolledViews(harvest.messages, polled.rebalance_required)
     if harvest.left_out:
         view.left_out = harvest.left_out
     answered = answer(view)
     # It is a GET, and yet no two are alike.
     answered.headers = (("Cache-Control", "no-store"),)
     return answered
-
-
-async def _is_rebalance_required(call: Call, member_id: str) -> bool:
-    # In generation 0 nobody was a member yet, so this confirms nothing on the member's behalf.
-    beat = await call.ask_reply(GroupHeartbeat(call.group, member_id, 0))
-    # A member that is none any more is told so by its next call, which is best a join.
-    return not isinstance(beat, GroupBeat) or beat.rebalance_required
 
 
 def _request(call: Call) -> PollGroup:

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define
 
 from goqueue.core.calls import Reply
+from goqueue.core.groups.beginnings import LATEST, moment_ms
 from goqueue.core.groups.verbs import (
     DescribeGroup,
     FetchOffsets,
@@ -113,7 +114,8 @@ class GroupReading:
             self._ask(DescribeGroup(self._group), partial(self._start, unplaced))
 
     def _start(self, shares: list[Share], reply: GroupReply) -> None:
-        timestamp = LATEST_MS if reply.config["start"] == "latest" else EARLIEST_MS
+        moment = moment_ms(reply.config["start"])
+        timestamp = moment if moment is not None else LATEST_MS if reply.config["start"] == LATEST else EARLIEST_MS
         for share in _waiting(shares):
             share.has_begun = True
             self.feed.begin(share, timestamp)

@@ -22,7 +22,7 @@ from goqueue.core.groups.wishes import Wishes
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.build import rebuild
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Caller, Code, Fetch, Fetched, Refusal
+from goqueue.core.verbs import Caller, Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
 from tests.core.driven_node import stored
 from tests.core.log.batches import WALL_MS
 
@@ -56,6 +56,10 @@ class Shelf:
         """A gap in which no batch is left."""
         self.end += span
 
+    def find(self, find: FindOffset) -> FoundOffset | Refusal:
+        """The offset of a moment, where messages came a second apart from WALL_MS on."""
+        return self.problem or FoundOffset(min(max((find.timestamp - WALL_MS) // 1000, self.start), self.end), 0)
+
     def read(self, fetch: Fetch) -> Fetched | Refusal:
         """Whole batches from an offset on, at least one if there is one."""
         if self.problem is not None:
@@ -85,7 +89,7 @@ class PolledGroups:
         self.durable = 0
         self.holds_journal = False
         self.holds_reads = False
-        self.reads: list[tuple[int, Fetch]] = []
+        self.reads: list[tuple[int, Fetch | FindOffset]] = []
         self.read_count = 0
         self.answers: dict[int, Reply] = {}
         self.shelves: dict[Slot, Shelf] = {}
@@ -200,7 +204,7 @@ class PolledGroups:
         for to, polled in self.polls.take_replies():
             self._give(to, polled)
         for number, wish in self.wishes.take():
-            assert isinstance(wish, Fetch)
+            assert isinstance(wish, Fetch | FindOffset)
             self.reads.append((number, wish))
         coordinator.check()
         self.polls.check()
@@ -216,7 +220,10 @@ class PolledGroups:
             self.read_count += 1
             shelf = self.shelves.get((fetch.topic, fetch.partition))
             gone = Refusal(Code.TOPIC_NOT_FOUND, f"topic {fetch.topic} was deleted", "topic")
-            self.polls.answered(number, gone if shelf is None else shelf.read(fetch))
+            if shelf is None:
+                self.polls.answered(number, gone)
+            else:
+                self.polls.answered(number, shelf.read(fetch) if isinstance(fetch, Fetch) else shelf.find(fetch))
 
 
 def spans(parts: list[PolledBatches]) -> list[tuple[str, int, int, int]]:

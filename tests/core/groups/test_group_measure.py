@@ -12,12 +12,18 @@ from goqueue.core.groups.verbs import (
     TopicMeasure,
     WatchGroup,
 )
+from goqueue.core.verbs import NewRecord, Publish
 from tests.core.driven_node import DrivenNode
 from tests.core.groups.polled_groups import PolledGroups, S
 
 
 def measure(groups: PolledGroups, request: MeasureGroups | None = None) -> GroupsMeasured:
-    return measured(request or MeasureGroups(), groups.coordinator, groups.polls, groups.ends)
+    """Groups in numbers, where a message came every second and the last one a second ago."""
+
+    def ages(now: int, topic: str, partition: int, offset: int) -> int:
+        return (groups.shelves[topic, partition].end - offset) * 1000
+
+    return measured(groups.now, request or MeasureGroups(), groups.coordinator, groups.polls, groups.ends, ages)
 
 
 def commit(groups: PolledGroups, group: str, *places: tuple[str, int, int]) -> None:
@@ -32,7 +38,7 @@ def test_a_group_is_counted_with_its_members_its_offsets_and_what_is_left_to_rea
     groups.join("t", "u")
     groups.join("t")
     found = measure(groups)
-    topics = [TopicMeasure("t", 4, 6 + 5), TopicMeasure("u", 0, 3)]
+    topics = [TopicMeasure("t", 4, 6 + 5, 6000), TopicMeasure("u", 0, 3, 3000)]
     assert found.groups == [GroupMeasure("g", 2, 2, 3, topics)]
     assert found.states == {"reconciling": 1}
 
@@ -41,7 +47,7 @@ def test_a_group_that_begins_with_the_latest_and_has_committed_nothing_has_no_la
     groups = PolledGroups(t=1)
     groups.add("t", 0, 10)
     groups.join("t", start="latest")
-    assert measure(groups).groups[0].topics == [TopicMeasure("t", 0, 0)]
+    assert measure(groups).groups[0].topics == [TopicMeasure("t", 0, 0, 0)]
 
 
 def test_a_partition_whose_ends_are_not_known_counts_as_read() -> None:
@@ -49,7 +55,39 @@ def test_a_partition_whose_ends_are_not_known_counts_as_read() -> None:
     groups.add("t", 0, 10)
     groups.join("t")
     del groups.shelves["t", 1]
-    assert measure(groups).groups[0].topics == [TopicMeasure("t", 0, 10)]
+    assert measure(groups).groups[0].topics == [TopicMeasure("t", 0, 10, 10_000)]
+
+
+def test_lag_in_time_is_that_of_the_partition_furthest_behind_and_counts_from_where_a_partition_begins() -> None:
+    groups = PolledGroups(t=3)
+    for partition, count in ((0, 10), (1, 20), (2, 30)):
+        groups.add("t", partition, count)
+    commit(groups, "g", ("t", 0, 10), ("t", 1, 2), ("t", 2, 25))
+    assert measure(groups).groups[0].topics == [TopicMeasure("t", 37, 18 + 5, 18_000)]
+    # Retention has overtaken what is committed.
+    groups.shelves["t", 1].start = 16
+    assert measure(groups).groups[0].topics == [TopicMeasure("t", 37, 4 + 5, 5000)]
+
+
+def test_what_is_read_up_to_the_end_has_no_lag_in_time_however_old_it_is() -> None:
+    driven = DrivenNode().with_topic()
+    assert lag_ms(driven, commits=0, after_ms=0) == 0
+    driven.answer(Publish("orders", [NewRecord(None, b"v")]))
+    assert lag_ms(driven, commits=0, after_ms=60_000) == 60_000
+    driven.answer(Publish("orders", [NewRecord(None, b"v")]))
+    assert lag_ms(driven, commits=0, after_ms=5000) == 65_000
+    assert lag_ms(driven, commits=1, after_ms=0) == 5000
+    assert lag_ms(driven, commits=2, after_ms=3_600_000) == 0
+
+
+def lag_ms(driven: DrivenNode, *, commits: int, after_ms: int) -> int:
+    """How far behind a group is that commits this offset, some time later."""
+    driven.answer(CommitOffsets("g", "", 0, [PartitionOffset("orders", 0, commits)]))
+    driven.now += after_ms * 1_000_000
+    found = driven.answer(MeasureGroups())
+    assert isinstance(found, GroupsMeasured)
+    [topic] = found.groups[0].topics
+    return topic.lag_ms
 
 
 def test_groups_with_members_come_first_and_each_bound_ends_the_list() -> None:
@@ -81,7 +119,7 @@ def test_the_ends_of_a_topic_are_looked_up_once_for_all_its_groups() -> None:
         asked.append((topic, partition))
         return groups.ends(topic, partition)
 
-    measured(MeasureGroups(), groups.coordinator, groups.polls, ends)
+    measured(0, MeasureGroups(), groups.coordinator, groups.polls, ends, lambda *_: 0)
     assert asked == [("t", number) for number in range(5)]
 
 

@@ -169,6 +169,17 @@ def test_offsets_below_the_start_are_taken_and_those_beyond_the_end_are_not(offs
     assert len(planned[0]) == changes
 
 
+def test_nothing_is_taken_where_the_end_is_not_known() -> None:
+    state = groups(member("a", {0: 1}, [0]))
+    request = CommitOffsets("g", "a", 2, [PartitionOffset("t", 0, 15)])
+    planned = plan_commit(state, request, TOPICS, lambda topic, partition: None, WALL_MS)
+    assert isinstance(planned, tuple)
+    assert planned[0] == []
+    (refusal,) = planned[1].refusals
+    assert (refusal.partition, refusal.refusal.code) == (0, Code.UNAVAILABLE)
+    assert refusal.refusal.retry_after_ms > 0
+
+
 def test_a_commit_that_goes_back_is_done_and_changes_nothing() -> None:
     state = groups(member("a", {0: 1}, [0]))
     state.apply(OffsetStands("g", "t", 0, OffsetRecord(15, 2, 1)))

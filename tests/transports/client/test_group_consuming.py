@@ -1,6 +1,6 @@
 """Reading as a member of a group, as a user sees it, on every loop."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -101,6 +101,23 @@ def test_a_group_that_begins_at_the_end_misses_nothing_that_comes_after(kind: st
         await publish(gq, range(2), COUNT, COUNT + 5)
         async with gq.group_consumer("billing", "orders", start="earliest") as consumer:
             assert places(await take(consumer, 10)) == every(range(2), COUNT, COUNT + 5)
+
+    connected(kind, test)
+
+
+@on_every_loop
+def test_a_group_that_begins_at_a_moment_begins_with_the_first_message_of_then(kind: str) -> None:
+    async def test(gq: Connection, _loop: Loop) -> None:
+        begin = datetime.now(UTC) - timedelta(days=2)
+        await gq.topics.create("orders", partitions=2)
+        async with gq.producer() as producer:
+            for hour in range(COUNT):
+                await producer.send("orders", b"x", partition=0, timestamp=begin + timedelta(hours=hour))
+        start = (begin + timedelta(hours=5.5)).isoformat()
+        # Nothing is committed, so whoever comes next begins there as well.
+        for _ in range(2):
+            async with gq.group_consumer("billing", "orders", start=start, commit="manual") as consumer:
+                assert places(await take(consumer, COUNT - 6)) == every(range(1), 6, COUNT)
 
     connected(kind, test)
 
@@ -420,7 +437,11 @@ def test_a_group_of_the_other_mode_cannot_be_joined(kind: str) -> None:
         ((), {}, "at least one"),
         (([],), {}, "at least one"),
         (("orders", 3), {}, "by their names"),
-        (("orders",), {"start": "middle"}, "start is 'earliest' or 'latest'"),
+        (
+            ("orders",),
+            {"start": "middle"},
+            "start says where a group begins that is new: expected earliest, latest, a time",
+        ),
         (("orders",), {"commit": "never"}, "commit is 'auto' or 'manual'"),
         (("orders",), {"session_timeout": timedelta(milliseconds=999)}, "session_timeout is from 0:00:01 to 0:30:00"),
         (("orders",), {"commit_interval": timedelta(0)}, "commit_interval is at least"),

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+import httpx
 import pytest
+import trio
 
 from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import BOUNDS_S, Histogram
@@ -94,7 +96,7 @@ def test_groups_are_shown_one_by_one_and_those_beyond_the_bound_as_a_number() ->
     latency.observe(2_000_000)
     groups = GroupsMeasured(
         {"empty": 4, "stable": 1},
-        [GroupMeasure("billing", 7, 2, 6, [TopicMeasure("orders", 40, 3)]), GroupMeasure("audit", 1, 0, 0, [])],
+        [GroupMeasure("billing", 7, 2, 6, [TopicMeasure("orders", 40, 3, 61_500)]), GroupMeasure("audit", 1, 0, 0, [])],
         {"member_joined": 5, "session_expired": 2},
         latency,
         *(100, 2, 50, 20),
@@ -110,6 +112,7 @@ def test_groups_are_shown_one_by_one_and_those_beyond_the_bound_as_a_number() ->
         'consumer_assigned_partitions{group="billing"}': "6",
         'consumer_committed_offset{group="billing",topic="orders"}': "40",
         'consumer_lag_messages{group="billing",topic="orders"}': "3",
+        'consumer_lag_seconds{group="billing",topic="orders"}': "61.5",
         'consumer_rebalances_total{reason="member_joined"}': "5",
         'consumer_rebalances_total{reason="session_expired"}': "2",
         "consumer_rebalance_latency_seconds_sum": "0.002",
@@ -145,6 +148,41 @@ def test_groups_of_a_broker_are_counted_and_looking_makes_none(tmp_path: Path) -
         assert found["goqueue_consumer_polls_total"] == "1"
 
     run(scenario, tmp_path)
+
+
+def test_lag_is_told_in_seconds_before_and_after_a_start(tmp_path: Path) -> None:
+    both = '{group="billing",topic="orders"}'
+
+    async def lag(client: httpx.AsyncClient) -> float:
+        return float(samples((await client.get("/metrics")).text)[f"goqueue_consumer_lag_seconds{both}"])
+
+    async def commit(client: httpx.AsyncClient, offset: int) -> None:
+        answered = await client.post("/groups/billing/commit", json={"offsets": {"orders": {"0": offset}}})
+        assert answered.json()["committed"]
+
+    async def before(served: Served) -> None:
+        async with served.client() as client:
+            await orders(client, config={"fsync": "every"})
+            begun = trio.current_time()
+            await publish(client, "a", "b", "c")
+            await commit(client, 1)
+            await trio.sleep(0.02)
+            assert 0.019 <= await lag(client) <= trio.current_time() - begun
+            await commit(client, 3)
+            assert await lag(client) == 0
+            await publish(client, "d")
+
+    async def after(served: Served) -> None:
+        async with served.client() as client:
+            while f"goqueue_consumer_lag_seconds{both}" not in (await client.get("/metrics")).text:
+                # The groups are read as soon as somebody asks for one.
+                await client.get("/groups/billing")
+            assert await lag(client) > 0
+            await commit(client, 4)
+            assert await lag(client) == 0
+
+    run(before, tmp_path)
+    run(after, tmp_path)
 
 
 def test_publishing_and_reading_are_counted(tmp_path: Path) -> None:

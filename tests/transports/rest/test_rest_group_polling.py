@@ -1,5 +1,6 @@
 """Polls of groups over REST: what a member gets, against a running broker, and how batches become its messages."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,30 @@ def test_a_poll_says_when_to_join_again(tmp_path: Path) -> None:
                 said = await get(client, f"/poll?member_id={second['member_id']}&timeout=20ms")
             second = await join(client, member_id=second["member_id"])
             assert sorted(first["partitions"] + second["partitions"]) == [0, 1]
+
+    run(scenario, tmp_path)
+
+
+def test_a_group_begins_at_a_moment_that_is_a_time_or_a_number(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            await topic(client, partitions=1)
+            page = "/topics/orders/partitions/0/messages"
+            written: list[str] = []
+            while len({*written}) < 3:
+                await trio.sleep(0.002)
+                await publish(client, *numbered(len(written)))
+                written = [each["timestamp"] for each in (await client.get(page)).json()["messages"]]
+            moment = sorted({*written})[1]
+            number = round(datetime.fromisoformat(moment).timestamp() * 1000)
+            first = written.index(moment)
+            for name, start in (("timed", moment), ("numbered", number)):
+                wanted = {"client_id": "app", "topics": ["orders"], "start": start}
+                joined = await post(client, "join", wanted, group=f"/groups/{name}")
+                assert (await get(client, "/offsets", group=f"/groups/{name}"))["lag"] == {"orders": {"0": -1}}
+                polled = await get(client, f"/poll?member_id={joined['member_id']}", group=f"/groups/{name}")
+                assert [each["offset"] for each in polled["messages"]] == [*range(first, len(written))]
+                assert (await get(client, group=f"/groups/{name}"))["config"]["start"] == start
 
     run(scenario, tmp_path)
 

@@ -65,7 +65,7 @@ JSON = st.recursive(
         ({"config": {"start": "time"}}, "config.start"),
         ({"config": {"assignor": "random"}}, "config.assignor"),
         ({"start": "middle"}, "start"),
-        ({"start": 5}, "start"),
+        ({"start": -1}, "start"),
         ({"max_attempts": 0}, "max_attempts"),
         ({"max_attempts": "4"}, "max_attempts"),
         ({"max_attempts": 1 << 70}, "max_attempts"),

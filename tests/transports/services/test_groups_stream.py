@@ -149,7 +149,15 @@ def test_a_commit_of_what_was_let_go_of_is_refused_and_the_rest_is_taken(tmp_pat
     against(tmp_path, work)
 
 
-@pytest.mark.parametrize(("start", "first"), [("earliest", b"old"), ("latest", b"new")])
+@pytest.mark.parametrize(
+    ("start", "first"),
+    [
+        ("earliest", b"old"),
+        ("latest", b"new"),
+        ("2000-01-01T00:00:00Z", b"old"),
+        ("2999-01-01T00:00:00Z", b"new"),
+    ],
+)
 def test_a_group_without_offsets_begins_where_it_is_set_to(tmp_path: Path, start: str, first: bytes) -> None:
     def work(client: Client) -> None:
         publish(client, 0, b"old")

@@ -1,0 +1,44 @@
+"""Moments as people write them, in RFC 3339: `2026-01-31T12:00:00Z`, with a fraction or another zone."""
+
+import re
+
+_MOMENT = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
+    r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_EPOCH_DAYS = 719_162
+
+
+def parse_moment_ms(text: str) -> int:
+    """Milliseconds since 1970 of a moment, 0 for one before; ValueError with a sentence when it is none."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise _error(text)
+    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    fraction, sign, zone_hour, zone_minute = found.groups()[6:]
+    zone_min = int(zone_hour or 0) * 60 + int(zone_minute or 0)
+    is_day = year >= 1 and 1 <= month <= 12 and 1 <= day <= _days_in(year, month)
+    if not is_day or hour > 23 or minute > 59 or second > 59 or int(zone_minute or 0) > 59 or zone_min >= 24 * 60:
+        raise _error(text)
+    local_min = (_days_since_1970(year, month, day) * 24 + hour) * 60 + minute
+    utc_min = local_min + zone_min if sign == "-" else local_min - zone_min
+    return max((utc_min * 60 + second) * 1000 + int((fraction or "")[:3].ljust(3, "0")), 0)
+
+
+def _error(text: str) -> ValueError:
+    return ValueError(f"{text[:60]!r} is no moment; write it like 2026-01-31T12:00:00Z")
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _days_in(year: int, month: int) -> int:
+    return 29 if month == 2 and _is_leap(year) else _MONTH_DAYS[month - 1]
+
+
+def _days_since_1970(year: int, month: int, day: int) -> int:
+    before = year - 1
+    years = before * 365 + before // 4 - before // 100 + before // 400
+    return years + sum(_days_in(year, each) for each in range(1, month)) + day - 1 - _EPOCH_DAYS
