@@ -12,6 +12,7 @@ is what the caller says. Either way a message is handed out at least once.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from operator import length_hint
 from typing import Self
 
@@ -126,7 +127,8 @@ class GroupConsumer(Reader):
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._subscriptions.leave()
         try:
-            await self._part()
+            # Who leaves in order is done with what it has in hand; who leaves by an error is not.
+            await self._part(self._positions() if error is None else self._done())
         except Exception:
             if error is None:
                 raise
@@ -137,15 +139,15 @@ class GroupConsumer(Reader):
         if error is None and self._failure is not None:
             raise self._failure
 
-    async def _part(self) -> None:
-        """Commit, and tell that all partitions go."""
+    async def _part(self, done: dict[Slot, int]) -> None:
+        """Commit what is done, and tell that all partitions go."""
         self._handover.stop()
         if self._tick is not None:
             self._tick.cancel()
         if self._membership.standing is not Standing.MEMBER:
             return
         if self._terms.commits_itself:
-            await self._loop.within(self._loop.now() + LAST_COMMIT_NS, self._commit_quietly)
+            await self._loop.within(self._loop.now() + LAST_COMMIT_NS, partial(self._commit_quietly, done))
         told = [slot for slot, holding in self._handover.holdings.items() if holding.is_told]
         if told:
             await self._handover.tell(self._terms.hooks.on_revoked, told)
@@ -313,14 +315,14 @@ class GroupConsumer(Reader):
         while True:
             await self._loop.pause(self._terms.commit_ns)
             try:
-                await self._commit_quietly()
+                await self._commit_quietly(self._done())
             except ClientError as error:
                 self.fail(error)
 
-    async def _commit_quietly(self) -> None:
+    async def _commit_quietly(self, done: dict[Slot, int]) -> None:
         """Commit what is done; what somebody else is to read is no failure."""
         try:
-            await self._commits.commit(self._handover.news_for(self._done()))
+            await self._commits.commit(self._handover.news_for(done))
         except CommitFailed as error:
             if any(each.code not in _MOVED_ON for each in error.failures.values()):
                 raise

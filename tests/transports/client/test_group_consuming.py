@@ -1,5 +1,6 @@
 """Reading as a member of a group, as a user sees it, on every loop."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -31,11 +32,27 @@ from tests.transports.client_loops.on_loops import until
 
 
 @on_every_loop
-def test_a_group_goes_on_where_it_was_left_and_repeats_only_what_was_in_hand(kind: str) -> None:
+def test_a_group_goes_on_where_it_was_left(kind: str) -> None:
     async def test(gq: Connection, _loop: Loop) -> None:
         await fill(gq)
         async with gq.group_consumer("billing", "orders", commit_interval=NEVER) as consumer:
             first = await take(consumer, 50)
+        async with gq.group_consumer("billing", "orders") as consumer:
+            rest = await take(consumer, 30)
+        assert places([*first, *rest]) == every(range(4))
+
+    connected(kind, test)
+
+
+@on_every_loop
+def test_who_fails_at_a_message_gets_that_one_again_and_no_other(kind: str) -> None:
+    async def test(gq: Connection, _loop: Loop) -> None:
+        await fill(gq)
+        first: list[Message] = []
+        with suppress(ZeroDivisionError):
+            async with gq.group_consumer("billing", "orders", commit_interval=NEVER) as consumer:
+                first += await take(consumer, 50)
+                _ = 1 / (len(first) - 50)
         async with gq.group_consumer("billing", "orders") as consumer:
             rest = await take(consumer, 31)
         assert places([*first[:-1], *rest]) == every(range(4))
@@ -55,7 +72,7 @@ def test_batches_in_hand_are_not_committed_and_those_before_are(kind: str) -> No
             while await committed(gq) != [10]:
                 await loop.pause(SECOND_NS // 100)
             assert consumer.position("orders", 0) == 15
-        assert await committed(gq) == [10]
+        assert await committed(gq) == [15]
 
     connected(kind, test)
 

@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
 
@@ -62,19 +63,27 @@ def places(consumer: BlockingGroupConsumer, count: int) -> Slots:
     return sorted((message.topic, message.offset) for message in [next(consumer) for _ in range(count)])
 
 
-def test_messages_come_one_by_one_and_leaving_commits_all_but_the_one_in_hand(gq: BlockingConnection) -> None:
-    with gq.group_consumer("billing", "orders", client_id="till") as consumer:
+def test_messages_come_one_by_one_and_an_error_leaves_the_one_in_hand_to_come_again(gq: BlockingConnection) -> None:
+    with suppress(ZeroDivisionError), gq.group_consumer("billing", "orders", client_id="till") as consumer:
         assert (consumer.member_id[:5], consumer.generation) == ("till-", 1)
         found = [next(consumer) for _ in range(10)]
         assert consumer.assignment == BOTH
         assert sorted(int(message.value or b"") for message in found) == list(range(10))
         assert sum(consumer.lag().values()) == 0
         assert consumer.position("orders", 0) == 5
+        _ = 1 / (len(found) - 10)
     assert sorted(offset or 0 for offset in committed(gq)) == [4, 5]
     with gq.group_consumer("billing", "orders") as consumer:
         (rest,) = next(consumer.batches())
         assert (rest.partition, rest.offset) == (found[-1].partition, 4)
         assert consumer.next_batch(timeout=MOMENT) == []
+    assert committed(gq) == [5, 5]
+
+
+def test_leaving_in_order_commits_what_is_in_hand(gq: BlockingConnection) -> None:
+    with gq.group_consumer("billing", "orders") as consumer:
+        found = [next(consumer) for _ in range(10)]
+    assert len(found) == 10
     assert committed(gq) == [5, 5]
 
 
@@ -146,7 +155,8 @@ def test_hooks_are_told_and_what_they_ask_for_is_done(gq: BlockingConnection, ot
             assert next(second).offset == 4
         until(lambda: consumer.assignment == BOTH)
     assert told == [("assigned", BOTH), ("revoked", [slot]), ("assigned", [slot]), ("revoked", BOTH)]
-    assert committed(other) == [4, 4]
+    # The second one left in order, with the message at 4 in hand.
+    assert committed(other) == [5 if each == slot else 4 for each in BOTH]
 
 
 def test_what_a_hook_raises_comes_out_of_the_next_call(gq: BlockingConnection) -> None:
