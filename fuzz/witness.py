@@ -99,19 +99,28 @@ class Witness:
             checker.answered(asked, reply)
 
     def _believed(self, asked: Asked, fetch: Fetch, reply: Fetched) -> Reply:
-        """What a client makes of batches: where bits have rotted, it stops before the first whose sum is wrong."""
+        """What a client makes of batches: where bits have rotted, it stops before the first whose sum is wrong.
+
+        It stops before a gap as well: no sum covers a base offset, and one that rotted upwards looks like that.
+        """
         if asked.topic_id is None or (asked.topic_id, fetch.partition) not in self._history.rotten:
             return reply
-        end, next_offset = 0, -1
+        end, next_offset, wrong = 0, fetch.offset, ""
         for batch in split(reply.batches):
             try:
                 header = validate(batch, compacted=True)
             except BatchError as error:
-                if not end:
-                    return Refusal(Code.DAMAGED, str(error))
-                return Fetched(reply.batches[:end], next_offset, reply.high_watermark, reply.start_offset)
+                wrong = str(error)
+            else:
+                wrong = "" if header.base_offset <= next_offset else f"a gap before offset {header.base_offset}"
+            if wrong:
+                break
             end, next_offset = end + header.size, header.next_offset
-        return reply
+        if not wrong:
+            return reply
+        if not end:
+            return Refusal(Code.DAMAGED, wrong)
+        return Fetched(reply.batches[:end], next_offset, reply.high_watermark, reply.start_offset)
 
     def _take_note(self, asked: Asked, reply: Reply) -> None:
         """Enter what an answer promises into the history."""

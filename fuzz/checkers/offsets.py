@@ -61,15 +61,19 @@ class Offsets(Checker):
             self._skips.add(request.group)
         if isinstance(request, CommitOffsets | FetchOffsets | ResetOffsets | PollGroup):
             self._topics_at[asked.to] = topics
+        touched: list[Key] = []
         if isinstance(request, CommitOffsets):
             for one in request.offsets:
                 if one.topic in topics:
                     key = request.group, topics[one.topic], one.partition
                     self._most[key] = max(self._most.get(key, -1), one.offset)
+                    touched.append(key)
         elif isinstance(request, ResetOffsets) and not request.dry_run and request.topic in topics:
-            for partition in range(64):
-                self._most[request.group, topics[request.topic], partition] = _ANYWHERE
+            touched = [(request.group, topics[request.topic], partition) for partition in range(64)]
+            self._most.update(dict.fromkeys(touched, _ANYWHERE))
         if _shakes(asked):
+            # Also where nothing was committed yet: if no answer comes, something may have been.
+            self._doubtful.update(touched)
             self._doubtful.update(key for key in self._least if key[0] == getattr(request, "group", ""))
 
     def started(self) -> None:
