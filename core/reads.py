@@ -80,7 +80,7 @@ class Reads:
         """Take a search by time."""
         search = partition.log.find_time(find.timestamp)
         if search is None:
-            self._send(to, FoundOffset(partition.high_watermark, -1))
+            self._send(to, _found(None, partition))
         else:
             self._begin(PendingRead(to, partition, find, search, partition.log.incarnation, 0))
 
@@ -232,7 +232,7 @@ def deleted(topic: str) -> Refusal:
     return Refusal(Code.TOPIC_NOT_FOUND, f"topic {topic} was deleted", "topic")
 
 
-def _found(result: ReadResult | TimeResult | None, partition: Partition) -> FoundOffset:
+def _found(result: ReadResult | TimeResult | None, partition: Partition) -> FoundOffset | Refusal:
     if isinstance(result, TimeResult) and result.offset < partition.high_watermark:
         return FoundOffset(result.offset, result.timestamp)
-    return FoundOffset(partition.high_watermark, -1)
+    return partition.withheld(0) or FoundOffset(partition.high_watermark, -1)

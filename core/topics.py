@@ -33,8 +33,12 @@ class TopicLeader:
         return self._open[number]
 
     def open_failed(self, number: int, why: str) -> None:
-        """A partition's log cannot be used."""
-        self._closed[number] = why
+        """A partition's log could not be recovered."""
+        partition = self._open.get(number)
+        if partition is None:
+            self._closed[number] = why
+        else:
+            partition.recovery_failed(why)
 
     def lacks(self, number: int) -> bool:
         """Whether a partition of this topic is not open."""

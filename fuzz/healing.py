@@ -116,9 +116,6 @@ class Healing:
             reply = self._ask(Fetch(partition.topic, partition.number, offset, 1 << 20))
             if isinstance(reply, Refusal) and self._is_rotten(topic_id, partition.number):
                 return None
-            if partition.log.unsound is not None and self._is_rotten(topic_id, partition.number):
-                # It is not recovered, and says that there is nothing yet.
-                return None
             next_offset = getattr(reply, "next_offset", offset)
             if next_offset <= offset:
                 raise Violation(f"nothing fails, and offset {offset} of {partition.log.stream} gives {reply}"[:500])

@@ -313,6 +313,11 @@ class Partition:
         done, self.done = self.done, []
         return done
 
+    def recovery_failed(self, why: str) -> None:
+        """What a failed disk left cannot be taken up again yet, or ever: that is the reason from here on."""
+        assert self.log.unsound is not None
+        self.log.unsound = why
+
     def reopened(self, now: int, state: LogState) -> None:
         """Go on from what recovery found."""
         self.log.reopened(now, state)
@@ -330,9 +335,21 @@ class Partition:
             if kept is not None:
                 return Fetched(*kept, self.high_watermark, log.start_offset)
         try:
-            return self.log.read(fetch.offset, fetch.max_bytes, self.high_watermark)
+            read = self.log.read(fetch.offset, fetch.max_bytes, self.high_watermark)
         except OffsetOutOfRange as error:
             return Refusal(Code.OFFSET_OUT_OF_RANGE, str(error), "offset")
+        return self.withheld(offset) if read is None else read
+
+    def withheld(self, offset: int) -> Refusal | None:
+        """Why acknowledged records at `offset` or behind it cannot be read; None where that is not so.
+
+        Of what was acknowledged before it was synced, a disk that failed may have anything or nothing.
+        """
+        log = self.log
+        if log.unsound is None or max(offset, log.synced_offset) >= self.high_watermark:
+            return None
+        message = f"partition {self.number} of {self.topic} cannot be read from offset {log.synced_offset} on"
+        return Refusal(Code.UNAVAILABLE, f"{message}: {log.unsound}", retry_after_ms=1000)
 
     def nothing(self, offset: int) -> Fetched:
         """The answer to a fetch whose time is up."""

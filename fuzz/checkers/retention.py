@@ -28,17 +28,25 @@ class Retention(Checker):
             log, place = partition.log, (topic_id, partition.number)
             seen = self._seen.get(place)
             if seen is not None and seen[:2] == (partition, log.incarnation):
-                start = log.segments[0].base
-                for segment in seen[2]:
-                    if segment.next_offset <= start and segment.size:
-                        self._judge(partition, segment)
+                self._judge_gone(partition, seen[2])
             self._seen[place] = partition, log.incarnation, log.segments
 
-    def _judge(self, partition: Partition, gone: Segment) -> None:
+    def _judge_gone(self, partition: Partition, seen: list[Segment]) -> None:
+        """Judge each by what was left when it went: they go from the oldest on, and each for a reason of its own."""
+        start, left = partition.log.segments[0].base, partition.log.size_bytes
+        if seen[-1].next_offset < start:
+            # Some were begun and went within one step: nobody knows how much they held.
+            return
+        for segment in reversed(seen):
+            if segment.next_offset <= start and segment.size:
+                self._judge(partition, segment, left)
+                left += segment.size
+
+    def _judge(self, partition: Partition, gone: Segment, left: int) -> None:
         log, config = partition.log, partition.log.config
         newest = gone.created_ms if gone.max_timestamp == NO_TIMESTAMP else gone.max_timestamp
         is_old = config.retention_ms != UNLIMITED and newest + config.retention_ms <= self.sight.wall_ms
-        is_surplus = config.retention_bytes != UNLIMITED and log.size_bytes >= config.retention_bytes
+        is_surplus = config.retention_bytes != UNLIMITED and left >= config.retention_bytes
         if not is_old and not is_surplus:
             what = f"segment {gone.name} of {log.stream}, its newest record of {newest}"
-            raise Violation(f"{what}, is gone at {self.sight.wall_ms}, and {log.size_bytes} bytes remain")
+            raise Violation(f"{what}, is gone at {self.sight.wall_ms}, and {left} bytes remain")

@@ -1,11 +1,13 @@
-"""Reads of one turn are bounded together; those that wait their turn are made in the order they were asked."""
+"""Reads of one turn are bounded together and made in order; what a failed disk keeps to itself is refused."""
 
+from goqueue.core.calls import Reply
 from goqueue.core.log.effects import Read, ReadResult
 from goqueue.core.ready import Ready
-from goqueue.core.verbs import Fetch, Fetched, NewRecord, Publish
-from tests.core.driven_node import DrivenNode
+from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, NewRecord, Publish, PublishReply, Refusal
+from tests.core.driven_node import DrivenNode, opened_empty
 
 MIB = 1 << 20
+STREAM = "logs/orders/0"
 
 
 def with_messages(recent_bytes: int = 0) -> DrivenNode:
@@ -63,3 +65,56 @@ def test_what_a_failed_disk_may_have_lost_is_not_answered_from_memory() -> None:
     [send] = driven.take().sends
     assert isinstance(send.reply, Fetched)
     assert bytes(send.reply.batches) == b"what the disk has"
+
+
+def behind_a_failed_disk() -> DrivenNode:
+    """Ten messages that were acknowledged before their interval's sync, and then the disk fails."""
+    driven = DrivenNode().with_topic(fsync="interval")
+    driven.answer(Publish("orders", [NewRecord(None, b"value %d" % number) for number in range(10)]))
+    driven.node.disk_failed(driven.now, STREAM, "no space left on device")
+    return driven
+
+
+def refused(reply: Reply) -> str:
+    """What a client is told whose turn will come."""
+    assert isinstance(reply, Refusal)
+    assert (reply.code, reply.retry_after_ms) == (Code.UNAVAILABLE, 1000)
+    return reply.message
+
+
+def test_what_was_acknowledged_and_cannot_be_read_is_refused_at_once() -> None:
+    driven = behind_a_failed_disk()
+    for fetch in (Fetch("orders", 0, 0), Fetch("orders", 0, 9, wait_ns=1_000_000)):
+        said = refused(driven.answer(fetch))
+        assert said == "partition 0 of orders cannot be read from offset 0 on: no space left on device"
+
+
+def test_at_its_end_a_partition_with_a_failed_disk_has_nothing_yet() -> None:
+    driven = behind_a_failed_disk()
+    assert driven.answer(Fetch("orders", 0, 10)) == Fetched(b"", 10, 10, 0)
+
+
+def test_a_search_that_did_not_see_all_that_was_acknowledged_is_refused() -> None:
+    driven = behind_a_failed_disk()
+    assert "from offset 0 on" in refused(driven.answer(FindOffset("orders", 0, 0)))
+
+
+def test_a_recovery_that_is_refused_is_the_reason_from_then_on() -> None:
+    driven = behind_a_failed_disk()
+    driven.node.open_failed(driven.now, STREAM, "damaged at byte 5")
+    for request in (Fetch("orders", 0, 0), FindOffset("orders", 0, 0)):
+        assert refused(driven.answer(request)).endswith("cannot be read from offset 0 on: damaged at byte 5")
+    published = driven.answer(Publish("orders", [NewRecord(None, b"more")]))
+    assert isinstance(published, PublishReply)
+    assert isinstance(published.results[0], Refusal)
+    assert published.results[0].message.endswith("takes no appends: damaged at byte 5")
+
+
+def test_a_recovery_that_succeeds_in_the_end_leaves_nothing_of_the_refused_ones() -> None:
+    driven = behind_a_failed_disk()
+    driven.node.open_failed(driven.now, STREAM, "damaged at byte 5")
+    driven.node.opened(driven.now, STREAM, opened_empty())
+    assert isinstance(driven.answer(Publish("orders", [NewRecord(None, b"more")])), PublishReply)
+    driven.ask(Fetch("orders", 0, 0))
+    assert [one.request.stream for one in driven.reads()] == [STREAM]
+    assert not driven.node.led.topics["orders"].lacks(0)

@@ -329,6 +329,10 @@ def metadata_that_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Metadata, "reopened", reopened)
 
 
+def a_failed_disk_that_passes_for_an_empty_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Partition, "withheld", lambda partition, offset: None)
+
+
 def retention_of_one_segment_too_many(patch: pytest.MonkeyPatch) -> None:
     real_count = retention.expired_count
 
@@ -421,5 +425,13 @@ BUGS = (
         damage_that_compaction_signs,
         rotting,
         "than it was sent with",
+    ),
+    Bug(
+        "a failed disk that passes for an empty one",
+        a_failed_disk_that_passes_for_an_empty_one,
+        lambda: Options(
+            p_rot=0.05, p_full=0.02, fsyncs=("interval", "none"), small_segments=True, value_bytes_max=20_000, topics=1
+        ),
+        "gives Fetched(batches=b''",
     ),
 )
