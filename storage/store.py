@@ -9,6 +9,7 @@ only those used lately have files open.
 from collections.abc import Sequence
 from itertools import islice
 
+from goqueue.core.errors import GoQueueError
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, FindTime, Read, ReadResult, TimeResult
 from goqueue.storage.buffers import BufferPool
@@ -54,7 +55,13 @@ class Store:
         It waits for the disk; no job of the stream may be running.
         """
         known = self._streams.get(stream)
-        recovery = recover(self.disk, stream, config, wall_ms, distrust=known is not None and known.failed is not None)
+        try:
+            recovery = recover(self.disk, stream, config, wall_ms, distrust=self.has_failed(stream))
+        except (OSError, GoQueueError) as error:
+            if known is not None:
+                # It may have come half of its way: what was still to be done was meant for the files as they were.
+                known.fail("recovery", str(error))
+            raise
         self.opened(stream)
         return recovery
 

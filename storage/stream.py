@@ -50,8 +50,12 @@ class Stream:
         try:
             _PERFORM[type(effect)](self, effect)
         except OSError as error:
-            self.failed = DiskFailed(self.folder, type(effect).__name__.lower(), str(error))
-            self._forget_work()
+            self.fail(type(effect).__name__.lower(), str(error))
+
+    def fail(self, operation: str, why: str) -> None:
+        """Do nothing more until a recovery has looked at what is there."""
+        self.failed = DiskFailed(self.folder, operation, why)
+        self._forget_work()
 
     def _append(self, append: Append) -> None:
         files = self._writable(append.segment)

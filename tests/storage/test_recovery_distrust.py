@@ -1,6 +1,7 @@
 """A sync that fails during recovery is as bad as one that fails later: the next process must not believe the cache."""
 
 import errno
+import os
 
 import pytest
 
@@ -9,8 +10,7 @@ from goqueue.core.records.build import encode
 from goqueue.storage.open_log import OpenLog
 from goqueue.storage.recovery import recover
 from goqueue.storage.simulated import SimulatedDisk
-
-STREAM = "logs/orders/0"
+from tests.storage.logbook import STREAM, abandon, numbered, opened, stored
 
 
 def test_a_sync_that_fails_in_recovery_is_known_to_the_next_process() -> None:
@@ -30,3 +30,24 @@ def test_a_sync_that_fails_in_recovery_is_known_to_the_next_process() -> None:
     believed = recover(disk, STREAM, config, 0).state.tail.segment.next_offset
     disk.crash(survives=0.0)
     assert recover(disk, STREAM, config, 0).state.tail.segment.next_offset == believed
+
+
+def test_what_was_to_be_done_before_a_recovery_that_failed_is_done_no_more() -> None:
+    disk = SimulatedDisk()
+    log = opened(disk)
+    log.append(numbered(0))
+    log.write()
+    log.log.truncate(0, 0)
+    disk.fail_next("sync", errno.EIO, STREAM)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        log.recover()
+    assert log.store.take_jobs() == []
+    assert log.store.has_failed(STREAM)
+    log.recover()
+    assert log.log.unsound is None
+    log.append(numbered(1))
+    log.flush()
+    batches = stored(log)
+    abandon(log)
+    disk.crash(0.0)
+    assert stored(opened(disk))[-1] == batches[-1]
