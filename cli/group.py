@@ -12,7 +12,7 @@ import click
 from goqueue.cli.endings import FAILED, Ending
 from goqueue.cli.group_tables import print_changes, print_group, print_groups, print_offsets, print_rebalances
 from goqueue.cli.moments import OFFSET_MAX, parse_place
-from goqueue.cli.output import counted, form_option, print_structure
+from goqueue.cli.output import counted, form_option, print_structure, setting_text
 from goqueue.cli.server import COMPLETION_TIMEOUT_S, DEFAULT, Server, ask, complete_topic, parse_server, server_option
 from goqueue.cli.topic import parse_settings
 
@@ -156,7 +156,7 @@ def alter(name: str, settings: tuple[str, ...], form: str, server: Server) -> No
         print_structure(form, found)
         return
     for key in config:
-        click.echo(f"{key} of {name} is {found['config'][key]}")
+        click.echo(f"{key} of {name} is {setting_text(found['config'][key])}")
 
 
 @group.command()

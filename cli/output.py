@@ -59,10 +59,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def setting_text(value: object) -> str:
+    """A setting as it is written: true and false as in JSON, numbers without commas."""
+    return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
 def print_settings(config: dict[str, object]) -> None:
-    """Print settings as they are written: true and false as in JSON, numbers without commas."""
-    shown = {key: json.dumps(value) if isinstance(value, bool) else str(value) for key, value in config.items()}
-    print_table(("SETTING", "VALUE"), [[*pair] for pair in shown.items()])
+    """Print settings with their values."""
+    print_table(("SETTING", "VALUE"), [[key, setting_text(value)] for key, value in config.items()])
 
 
 def _cell(cell: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from goqueue.cli.endings import FAILED, Ending
-from goqueue.cli.output import counted, form_option, print_settings, print_structure, print_table
+from goqueue.cli.output import counted, form_option, print_settings, print_structure, print_table, setting_text
 from goqueue.cli.server import Server, ask, complete_topic, server_option, topic_path
 from goqueue.core.cluster.durations import parse_duration_ms
 
@@ -157,7 +157,7 @@ def alter(name: str, settings: tuple[str, ...], form: str, server: Server) -> No
         print_structure(form, found)
         return
     for key in config:
-        click.echo(f"{key} of {name} is {found['config'][key]}")
+        click.echo(f"{key} of {name} is {setting_text(found['config'][key])}")
 
 
 @topic.command()
