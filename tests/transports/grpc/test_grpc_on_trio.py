@@ -3,6 +3,7 @@
 import math
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 import trio
@@ -212,7 +213,8 @@ async def _refused(served: Served, trust: ssl.SSLContext) -> None:
     trust.set_alpn_protocols(["http/1.1"])
     secured = await trio.open_ssl_over_tcp_stream("127.0.0.1", served.port, ssl_context=trust)
     await secured.do_handshake()
-    with pytest.raises(trio.BrokenResourceError):
-        await secured.receive_some()
+    # Whether an end without a word of TLS is an error or just an end differs between versions of OpenSSL.
+    with suppress(trio.BrokenResourceError):
+        assert await secured.receive_some() == b""
     await trio.aclose_forcefully(secured)
     assert math.isfinite(served.port)
