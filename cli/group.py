@@ -3,17 +3,16 @@
 Reading as a member of a group is `goqueue consume --group`. What the tables look like is `group_tables.py`.
 """
 
-import sys
 from datetime import UTC, datetime
 from urllib.parse import quote
 
 import click
 
-from goqueue.cli.endings import FAILED, Ending
+from goqueue.cli.changes import alter_settings, confirm_deletion, delete_at
 from goqueue.cli.group_tables import print_changes, print_group, print_groups, print_offsets, print_rebalances
 from goqueue.cli.moments import OFFSET_MAX, parse_place
-from goqueue.cli.output import counted, form_option, print_structure, setting_text
-from goqueue.cli.server import COMPLETION_TIMEOUT_S, DEFAULT, Server, ask, complete_topic, parse_server, server_option
+from goqueue.cli.output import counted, form_option, print_structure
+from goqueue.cli.server import Server, ask, complete_names, complete_topic, server_option
 from goqueue.cli.topic import parse_settings
 
 
@@ -24,13 +23,7 @@ def group_path(group: str, rest: str = "") -> str:
 
 def complete_group(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Groups whose names begin so, for the shell; none if no broker says any."""
-    given = ctx.params.get("server") or DEFAULT
-    try:
-        server = given if isinstance(given, Server) else parse_server(str(given))
-        groups = ask(server, "GET", "/v1/groups", timeout_s=COMPLETION_TIMEOUT_S)["groups"]
-        return [group["group_id"] for group in groups if group["group_id"].startswith(incomplete)]
-    except (Ending, ValueError, KeyError, TypeError):
-        return []
+    return complete_names(ctx, "groups", "group_id", incomplete)
 
 
 _name = click.argument("name", shell_complete=complete_group)
@@ -151,12 +144,7 @@ def reset_offsets(
 def alter(name: str, settings: tuple[str, ...], form: str, server: Server) -> None:
     """Change settings of a group; KEY= with no value takes one back to its default."""
     config = parse_settings(settings, may_reset=True)
-    found = ask(server, "PATCH", group_path(name), {"config": config})
-    if form != "table":
-        print_structure(form, found)
-        return
-    for key in config:
-        click.echo(f"{key} of {name} is {setting_text(found['config'][key])}")
+    alter_settings(server, group_path(name), name, config, form)
 
 
 @group.command()
@@ -168,16 +156,9 @@ def delete(name: str, yes: bool, form: str, server: Server) -> None:
     """Delete a group without members, with its offsets; asks first on a terminal, and elsewhere wants --yes."""
     kept = ask(server, "GET", group_path(name, "/offsets"))["offsets"]
     if not yes:
-        if not sys.stdin.isatty():
-            raise click.UsageError("nobody is there to be asked; say --yes to delete the group")
         count = sum(offset >= 0 for known in kept.values() for offset in known.values())
-        if not click.confirm(f"Delete {name} and its offsets of {counted(count, 'partition')}?", err=True):
-            raise Ending(f"{name} was not deleted", FAILED)
-    gone = ask(server, "DELETE", group_path(name))
-    if form == "table":
-        click.echo(f"deleted {name}")
-    else:
-        print_structure(form, gone)
+        confirm_deletion("group", name, f"{name} and its offsets of {counted(count, 'partition')}")
+    delete_at(server, group_path(name), name, form)
 
 
 @group.command()

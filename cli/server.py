@@ -203,11 +203,16 @@ def topic_path(topic: str, rest: str = "") -> str:
 
 def complete_topic(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Topics whose names begin so, for the shell; none if no broker says any."""
+    return complete_names(ctx, "topics", "name", incomplete)
+
+
+def complete_names(ctx: click.Context, listed: str, key: str, incomplete: str) -> list[str]:
+    """Names that begin so of what the broker lists; none if no broker says any."""
     given = ctx.params.get("server") or DEFAULT
     try:
         server = given if isinstance(given, Server) else parse_server(str(given))
-        topics = ask(server, "GET", "/v1/topics", timeout_s=COMPLETION_TIMEOUT_S)["topics"]
-        return [topic["name"] for topic in topics if topic["name"].startswith(incomplete)]
+        found = ask(server, "GET", f"/v1/{listed}", timeout_s=COMPLETION_TIMEOUT_S)[listed]
+        return [each[key] for each in found if each[key].startswith(incomplete)]
     except (Ending, ValueError, KeyError, TypeError):
         return []
 

@@ -1,13 +1,12 @@
 """`goqueue topic`: the topics of a broker, listed, made, described, altered and deleted, by its REST interface."""
 
 import re
-import sys
 from collections.abc import Iterable
 
 import click
 
-from goqueue.cli.endings import FAILED, Ending
-from goqueue.cli.output import counted, form_option, print_settings, print_structure, print_table, setting_text
+from goqueue.cli.changes import alter_settings, confirm_deletion, delete_at
+from goqueue.cli.output import counted, form_option, print_settings, print_structure, print_table
 from goqueue.cli.server import Server, ask, complete_topic, server_option, topic_path
 from goqueue.core.cluster.durations import parse_duration_ms
 
@@ -152,12 +151,7 @@ def describe(name: str, form: str, server: Server) -> None:
 def alter(name: str, settings: tuple[str, ...], form: str, server: Server) -> None:
     """Change settings of a topic; KEY= with no value takes one back to its default."""
     config = parse_settings(settings, may_reset=True)
-    found = ask(server, "PATCH", topic_path(name), {"config": config})
-    if form != "table":
-        print_structure(form, found)
-        return
-    for key in config:
-        click.echo(f"{key} of {name} is {setting_text(found['config'][key])}")
+    alter_settings(server, topic_path(name), name, config, form)
 
 
 @topic.command()
@@ -169,13 +163,5 @@ def delete(name: str, yes: bool, form: str, server: Server) -> None:
     """Delete a topic with all its messages; asks first on a terminal, and elsewhere wants --yes."""
     found = ask(server, "GET", topic_path(name))
     if not yes:
-        if not sys.stdin.isatty():
-            raise click.UsageError("nobody is there to be asked; say --yes to delete the topic")
-        what = f"{name} and {counted(found['total_messages'], 'message')}"
-        if not click.confirm(f"Delete {what}?", err=True):
-            raise Ending(f"{name} was not deleted", FAILED)
-    gone = ask(server, "DELETE", topic_path(name))
-    if form == "table":
-        click.echo(f"deleted {name}")
-    else:
-        print_structure(form, gone)
+        confirm_deletion("topic", name, f"{name} and {counted(found['total_messages'], 'message')}")
+    delete_at(server, topic_path(name), name, form)

@@ -32,12 +32,14 @@ def java_runs() -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is under tests/spark when no Java runs here."""
+    """What is under tests/spark runs where a Java does."""
     for_spark = [item for item in items if item.path.is_relative_to(SPARK_TESTS)]
-    if for_spark and not java_runs():
+    if not for_spark:
+        return
+    for item in for_spark:
+        item.add_marker(pytest.mark.skipif(not java_runs(), reason="no Java here"))
+    if not java_runs():
         config.stash[WITHOUT_JAVA] = len(for_spark)
-        for item in for_spark:
-            item.add_marker(pytest.mark.skip(reason="no Java here"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
