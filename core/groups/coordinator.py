@@ -395,8 +395,8 @@ class Coordinator:
         if isinstance(planned, Refusal):
             return planned
         self._apply(planned[0])
-        group = self.groups.groups[request.group]
-        if not group.members:
+        group = self.groups.groups.get(request.group)
+        if group is not None and not group.members:
             self._expire_later(now, group)
         return planned[1]
 

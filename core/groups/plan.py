@@ -239,7 +239,8 @@ def plan_commit(
             newest[slot] = one.offset
             record = OffsetRecord(one.offset, group.generation, wall_ms)
             changes.append(OffsetStands(group.name, one.topic, one.partition, record))
-    return changes, CommittedOffsets(refusals)
+    is_made_for_nothing = group.name not in groups.groups and not newest
+    return ([] if is_made_for_nothing else changes), CommittedOffsets(refusals)
 
 
 def _offset(record: OffsetRecord | None) -> int:

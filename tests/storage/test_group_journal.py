@@ -210,6 +210,16 @@ def test_a_reset_to_a_moment_looks_the_moment_up() -> None:
     assert offsets(broker) == [GroupOffset("orders", 0, 3, 2)]
 
 
+def test_a_commit_of_which_nothing_is_taken_makes_no_group() -> None:
+    broker = with_messages(SimulatedDisk())
+    reply = commit(broker, 99)
+    assert isinstance(reply, CommittedOffsets)
+    assert [each.refusal.code for each in reply.refusals] == [Code.OFFSET_OUT_OF_RANGE]
+    assert broker.answer(ListGroups()) == []
+    assert commit(broker, 0) == CommittedOffsets([])
+    assert offsets(broker) == [GroupOffset("orders", 0, 0, 3)]
+
+
 def test_offsets_go_with_their_topic_and_a_new_one_of_that_name_begins_anew() -> None:
     disk = SimulatedDisk()
     broker = with_messages(disk)
