@@ -262,6 +262,25 @@ def test_the_folder_goes_when_a_run_fails(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+class _Interrupted:
+    """Something whose finaliser is struck by an interrupt."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def _run_interrupted(folder: Path) -> None:
+    with scratch(folder, 1):
+        _Interrupted()
+        time.sleep(60)
+
+
+def test_an_interrupt_that_strikes_a_finaliser_is_not_lost(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        _run_interrupted(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
 def _heed_interrupts() -> None:
     """A shell starts what it runs in the background with interrupts ignored, and children inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
