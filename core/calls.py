@@ -1,8 +1,11 @@
 """Everything that a node can be asked, and everything that it answers, as two types.
 
-The words themselves are where they belong: those of topics and messages in `verbs`, those of groups in `groups.verbs`.
+The words themselves are where they belong: those of topics and messages in `verbs`, all others in the `verbs` of their
+rooms.
 """
 
+from goqueue.core.dead.verbs import DeadAnswer, DeadRequest
+from goqueue.core.delay.verbs import DelayAnswer, DelayRequest
 from goqueue.core.groups.verbs import GroupAnswer, GroupRequest
 from goqueue.core.verbs import (
     AlterTopic,
@@ -27,6 +30,7 @@ from goqueue.core.verbs import (
     Refusal,
     TopicReply,
 )
+from goqueue.core.work.verbs import WorkAnswer, WorkRequest
 
 Request = (
     CreateTopic
@@ -42,6 +46,9 @@ Request = (
     | Fetch
     | FindOffset
     | GroupRequest
+    | WorkRequest
+    | DelayRequest
+    | DeadRequest
 )
 Reply = (
     TopicReply
@@ -54,6 +61,9 @@ Reply = (
     | Fetched
     | FoundOffset
     | GroupAnswer
+    | WorkAnswer
+    | DelayAnswer
+    | DeadAnswer
     | Refusal
     | None
 )

@@ -18,7 +18,7 @@ class Histogram:
     counts: list[int] = field(factory=lambda: [0] * (len(BOUNDS_S) + 1))
     sum_ns: int = 0
 
-    def observe(self, span_ns: int) -> None:
-        """Count one span."""
-        self.counts[bisect_left(_BOUNDS_NS, span_ns)] += 1
-        self.sum_ns += span_ns
+    def observe(self, span_ns: int, count: int = 1) -> None:
+        """Count a span, so often."""
+        self.counts[bisect_left(_BOUNDS_NS, span_ns)] += count
+        self.sum_ns += span_ns * count

@@ -17,6 +17,7 @@ from goqueue.core.verbs import (
     ListTopics,
     PartitionReply,
     Refusal,
+    Side,
     TopicReply,
 )
 
@@ -36,10 +37,12 @@ class Led:
             return Refusal(Code.TOPIC_NOT_FOUND, f"there is no topic {name!r}", "topic")
         return not_yours(name) if to_write and is_own(name) else leader
 
-    def partition(self, topic: str, number: int, *, to_write: bool = False) -> Partition | Refusal:
+    def partition(
+        self, topic: str, number: int, side: Side = Side.DATA, *, to_write: bool = False
+    ) -> Partition | Refusal:
         """A partition, or why it cannot be had."""
         leader = self.topic(topic, to_write=to_write)
-        return leader if isinstance(leader, Refusal) else leader.partition(number)
+        return leader if isinstance(leader, Refusal) else leader.partition(number, side)
 
     def is_led(self, partition: Partition) -> bool:
         """Whether a partition is still the one that is led under its name."""

@@ -22,12 +22,13 @@ from goqueue.core.cluster.plan import (
     plan_own,
     plan_producer_ids,
     plan_removed,
+    plan_side,
 )
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, MetadataSnapshot, ProducerIds
 from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.producer_ids import ProducerIdSupply
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, InitProducer, ProducerReply, Refusal
+from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, InitProducer, ProducerReply, Refusal, Side
 
 METADATA_STREAM = "meta/cluster"
 _WAITING_MAX = 1000
@@ -43,6 +44,14 @@ class MakeOwnTopic:
     name: str
     partitions: int
     config: dict[str, object]
+
+
+@define
+class AddSide:
+    """The partitions of a topic need a stream more: the node's own request, answered None once all are open."""
+
+    name: str
+    side: Side
 
 
 @define
@@ -62,7 +71,7 @@ class Summarize:
     """The log has grown long beside what it adds up to: the node's own request for one record that says it all."""
 
 
-Change = CreateTopic | AlterTopic | DeleteTopic | MakeOwnTopic | FinishDelete | ExtendProducerIds | Summarize
+Change = CreateTopic | AlterTopic | DeleteTopic | MakeOwnTopic | AddSide | FinishDelete | ExtendProducerIds | Summarize
 Answer = tuple[int | None, ProducerReply | Refusal]
 
 
@@ -164,6 +173,8 @@ class Metadata:
             return plan_create(self.state, request, self._partitions_default, self._clock.wall_ms(now))
         if isinstance(request, MakeOwnTopic):
             return plan_own(self.state, request.name, request.partitions, request.config, self._clock.wall_ms(now))
+        if isinstance(request, AddSide):
+            return plan_side(self.state, request.name, request.side)
         if isinstance(request, AlterTopic):
             return plan_alter(self.state, request)
         if isinstance(request, DeleteTopic):

@@ -21,7 +21,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal, Side
 
 _FETCH_BYTES_MAX = 64 << 20
 _WAIT_NS_MAX = 300_000_000_000
@@ -188,9 +188,10 @@ class Reads:
         fetched = Fetched(result.batches, result.next_offset, partition.high_watermark, log.start_offset)
         self._send(pending.to, fetched)
 
-    def stream(self, token: int) -> str:
-        """What a `Fetching` that was not answered yet reads from."""
-        return self._pending[token].read.stream
+    def looks_into(self, token: int) -> bool:
+        """Whether what a `Fetching` brings, which was not answered yet, changes the node itself."""
+        request = self._pending[token].request
+        return isinstance(request, Fetch) and (request.looks or request.side is not Side.DATA)
 
     def failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""

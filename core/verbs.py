@@ -24,6 +24,14 @@ class Acks(StrEnum):
     ALL = "all"
 
 
+class Side(StrEnum):
+    """One of the streams of a partition: what readers see, what is yet to be delivered, what became of it by group."""
+
+    DATA = "data"
+    SCHEDULE = "schedule"
+    LEDGER = "ledger"
+
+
 class Code(StrEnum):
     """Why a request was refused; stable words that programs may compare."""
 
@@ -42,6 +50,12 @@ class Code(StrEnum):
     UNKNOWN_MEMBER = "unknown_member"
     FENCED_INSTANCE = "fenced_instance"
     FENCED_GENERATION = "fenced_generation"
+    RECEIPT_INVALID = "receipt_invalid"
+    RECEIPT_EXPIRED = "receipt_expired"
+    ALREADY_SETTLED = "already_settled"
+    DELAYED_NOT_FOUND = "delayed_not_found"
+    NO_DEAD_LETTERS = "no_dead_letters"
+    REDRIVE_NOT_FOUND = "redrive_not_found"
     UNAVAILABLE = "unavailable"
     DAMAGED = "damaged"
     SHUTTING_DOWN = "shutting_down"
@@ -164,7 +178,11 @@ class TopicReply:
 
 @define
 class NewRecord:
-    """One message to be published; without a partition the topic's partitioner chooses."""
+    """One message to be published; without a partition the topic's partitioner chooses.
+
+    With a delay, or a time in milliseconds since 1970 at which it is due, it is kept back until then; one that is due
+    already is published at once. After `ttl_ms` work queues deliver it no more; that counts from when it is due.
+    """
 
     key: Readable | None
     value: Readable | None
@@ -172,6 +190,9 @@ class NewRecord:
     partition: int | None = None
     timestamp: int | None = None
     lane: Lane = Lane.NORMAL
+    delay_ms: int = 0
+    due_ms: int | None = None
+    ttl_ms: int = 0
 
 
 @define
@@ -191,15 +212,21 @@ class PublishBatch:
     partition: int
     batch: bytearray | memoryview
     acks: Acks = Acks.ALL
+    # Other streams than the data are the node's own to write.
+    side: Side = Side.DATA
 
 
 @define
 class Published:
-    """Where a message or a batch went: the offset of its first record, NO_OFFSET under `Acks.NONE`."""
+    """Where a message or a batch went: the offset of its first record, NO_OFFSET under `Acks.NONE`.
+
+    That of a message that is kept back is one of the schedule, and `due_ms` says when it is due; -1 for all others.
+    """
 
     partition: int
     offset: int
     timestamp: int = -1
+    due_ms: int = -1
 
 
 @define
@@ -234,6 +261,11 @@ class Fetch:
     offset: int
     max_bytes: int = 1 << 20
     wait_ns: int = 0
+    side: Side = Side.DATA
+    # What it brings changes the node itself, and is not passed on unseen.
+    looks: bool = False
+    # Whole also when the node is told again from a capture, which may leave out what lies in the batches in memory.
+    from_disk: bool = False
 
 
 @define

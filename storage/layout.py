@@ -11,6 +11,7 @@
         synced                            how far the stream certainly was on the disk
         distrusted                        a sync failed here, so the page cache may show what the disk does not have
         {base:020d}.damaged-{position}    bytes that a repair took out of a segment, kept for inspection
+        ledger/  schedule/                two more streams, once something needed them
 
 Files whose names end in `.unfinished` are being written and mean nothing.
 """

@@ -69,6 +69,7 @@ class ValueReader:
             values.DEQUE: self._deque,
             values.SET: self._set,
             values.ARRAY: self._array,
+            values.RANGE: lambda: range(*[self.read() for _ in range(self.count())]),
             values.OBJECT: self._object,
             values.SAME: lambda: self._met[self.count()],
             values.ENUM: self._enum,

@@ -37,8 +37,8 @@ _SPELLED_END = len(SPELLED) // 2
 
 (
     NONE, TRUE, FALSE, INTEGER, DECIMAL, FLOAT, TEXT, BYTES, BYTEARRAY, VIEW, LIST, TUPLE, DICT, DEQUE, SET, ARRAY,
-    OBJECT, SAME, ENUM, NAMED, METHOD, NAMED_TUPLE, RANDOM, ORDERED_DICT, DEFAULT_DICT, BUILT_IN,
-) = range(26)  # fmt: skip
+    OBJECT, SAME, ENUM, NAMED, METHOD, NAMED_TUPLE, RANDOM, ORDERED_DICT, DEFAULT_DICT, BUILT_IN, RANGE,
+) = range(27)  # fmt: skip
 
 # What a defaultdict is made to hold.
 MADE_OF: tuple[type, ...] = (int, list, dict, set, deque, bytearray)
@@ -95,6 +95,7 @@ class ValueWriter:
             set: self._set,
             frozenset: self._set,
             array: self._array,
+            range: self._range,
             Random: self._random,
             MethodType: self._method,
             BuiltinFunctionType: self._method,
@@ -225,6 +226,10 @@ class ValueWriter:
             self.out += value.typecode.encode()
             self.number(len(value))
             self.out += value.tobytes()
+
+    def _range(self, value: range) -> None:
+        self.out.append(RANGE)
+        self._items((value.start, value.stop, value.step))
 
     def _random(self, value: Random) -> None:
         if not self._is_met(value):

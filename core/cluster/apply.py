@@ -11,12 +11,14 @@ from goqueue.core.cluster.records import (
     MetadataRecord,
     MetadataSnapshot,
     ProducerIds,
+    SideAdded,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
     TopicRemoved,
 )
 from goqueue.core.cluster.topic_settings import Value
+from goqueue.core.verbs import Side
 
 # Those below are kept for what the broker itself writes.
 FIRST_PRODUCER_ID = 1000
@@ -31,10 +33,12 @@ class Topic:
     partitions: int
     config: dict[str, Value]
     created_ms: int
+    sides: list[Side] = field(factory=list)
 
-    def stream(self, partition: int) -> str:
-        """The folder of a partition's stream."""
-        return f"logs/{self.name}/{partition}"
+    def stream(self, partition: int, side: Side = Side.DATA) -> str:
+        """The folder of a stream of a partition."""
+        folder = f"logs/{self.name}/{partition}"
+        return folder if side is Side.DATA else f"{folder}/{side}"
 
 
 @define
@@ -67,17 +71,25 @@ class ClusterState:
 
 def _created(topic: Topic) -> TopicCreated:
     config = json.dumps(topic.config, sort_keys=True)
-    return TopicCreated(topic.name, topic.topic_id, topic.partitions, config, topic.created_ms)
+    return TopicCreated(topic.name, topic.topic_id, topic.partitions, config, topic.created_ms, topic.sides)
 
 
 def _topic_created(state: ClusterState, record: TopicCreated) -> None:
     config = json.loads(record.config)
-    state.topics[record.name] = Topic(record.name, record.topic_id, record.partitions, config, record.created_ms)
+    state.topics[record.name] = Topic(
+        record.name, record.topic_id, record.partitions, config, record.created_ms, [*record.sides]
+    )
     state.next_topic_id = max(state.next_topic_id, record.topic_id + 1)
 
 
 def _topic_altered(state: ClusterState, record: TopicAltered) -> None:
     state.topics[record.name].config = json.loads(record.config)
+
+
+def _side_added(state: ClusterState, record: SideAdded) -> None:
+    topic = state.topics[record.name]
+    if record.side not in topic.sides:
+        topic.sides = [*topic.sides, record.side]
 
 
 def _topic_deleted(state: ClusterState, record: TopicDeleted) -> None:
@@ -109,4 +121,5 @@ _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
     TopicRemoved: _topic_removed,
     MetadataSnapshot: _snapshot,
     ProducerIds: _producer_ids,
+    SideAdded: _side_added,
 }

@@ -26,6 +26,23 @@ def parse_moment_ms(text: str) -> int:
     return max((utc_min * 60 + second) * 1000 + int((fraction or "")[:3].ljust(3, "0")), 0)
 
 
+def moment_text(at_ms: int) -> str:
+    """How a moment is written, from milliseconds since 1970, in UTC and to the millisecond."""
+    assert at_ms >= 0
+    days, within_ms = divmod(at_ms, 24 * 3_600_000)
+    # No year is longer than 366 days, so this is the year or one before it.
+    year = 1970 + days // 366
+    while _days_since_1970(year + 1, 1, 1) <= days:
+        year += 1
+    month = 1
+    while month < 12 and _days_since_1970(year, month + 1, 1) <= days:
+        month += 1
+    day = days - _days_since_1970(year, month, 1) + 1
+    seconds, milliseconds = divmod(within_ms, 1000)
+    hour, minute, second = seconds // 3600, seconds // 60 % 60, seconds % 60
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z"
+
+
 def _error(text: str) -> ValueError:
     return ValueError(f"{text[:60]!r} is no moment; write it like 2026-01-31T12:00:00Z")
 

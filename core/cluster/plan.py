@@ -7,13 +7,14 @@ from goqueue.core.cluster.apply import ClusterState, Topic
 from goqueue.core.cluster.records import (
     MetadataRecord,
     ProducerIds,
+    SideAdded,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
     TopicRemoved,
 )
 from goqueue.core.cluster.topic_settings import SETTINGS, settings_problems
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
+from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal, Side
 
 PARTITIONS_MAX = 10_000
 NAME_BYTES_MAX = 200
@@ -73,6 +74,12 @@ def plan_alter(state: ClusterState, request: AlterTopic) -> Plan:
         return refusal
     changed = {key: value for key, value in {**topic.config, **request.config}.items() if value is not None}
     return [TopicAltered(request.name, json.dumps(changed, sort_keys=True))]
+
+
+def plan_side(state: ClusterState, name: str, side: Side) -> Plan:
+    """The records that give a topic's partitions a stream more; the same once more where they have it."""
+    assert side is not Side.DATA
+    return [SideAdded(name, side)] if name in state.topics else no_such_topic(name)
 
 
 def plan_delete(state: ClusterState, request: DeleteTopic) -> Plan:

@@ -3,6 +3,7 @@
 from attrs import define, field
 
 from goqueue.core.codec import Codec
+from goqueue.core.verbs import Side
 
 
 @define
@@ -14,6 +15,16 @@ class TopicCreated:
     partitions: int
     config: str
     created_ms: int
+    # Which streams its partitions have besides the data.
+    sides: list[Side] = field(factory=list)
+
+
+@define
+class SideAdded:
+    """Every partition of a topic has a stream more from here on."""
+
+    name: str
+    side: Side
 
 
 @define
@@ -58,7 +69,7 @@ class ProducerIds:
     next: int
 
 
-MetadataRecord = TopicCreated | TopicAltered | TopicDeleted | MetadataSnapshot | TopicRemoved | ProducerIds
+MetadataRecord = TopicCreated | TopicAltered | TopicDeleted | MetadataSnapshot | TopicRemoved | ProducerIds | SideAdded
 
 _KINDS = {
     1: TopicCreated,
@@ -67,6 +78,7 @@ _KINDS = {
     4: MetadataSnapshot,
     5: TopicRemoved,
     6: ProducerIds,
+    7: SideAdded,
 }
 
-METADATA_CODEC = Codec(_KINDS, version=2)
+METADATA_CODEC = Codec(_KINDS, version=3)

@@ -7,16 +7,22 @@ kept, so that a later release may choose better defaults.
 import re
 from collections.abc import Callable
 
-from attrs import define
+from attrs import define, evolve
 
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
 from goqueue.core.log.config import HOUR_MS, UNLIMITED, Cleanup, Fsync, LogConfig
+from goqueue.core.records.batch import Lane
+from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 Value = int | float | str | bool
 
 # A thousand years: beyond anybody's wish, and far from where sums of times leave 64 bits.
 _SPAN_MS_MAX = 365_000 * 24 * HOUR_MS
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
+_TOPIC = re.compile(r"(?!__)[A-Za-z0-9._-]{0,200}")
+_WEIGHT_MAX = 1_000
+_SIDE_SEGMENT_BYTES = 16 << 20
+_SIDE_BATCH_BYTES = 64 << 20
 
 
 @define
@@ -47,13 +53,13 @@ def _fraction(value: object) -> Value:
     return value
 
 
-def _span(least_ms: int) -> Callable[[object], Value]:
+def _span(least_ms: int, most_ms: int = _SPAN_MS_MAX) -> Callable[[object], Value]:
     def parse(value: object) -> Value:
         if not isinstance(value, str):
             raise ValueError(f"expected a span of time such as '30s', found {value!r}")
         span_ms = parse_duration_ms(value)
-        if not least_ms <= span_ms <= _SPAN_MS_MAX:
-            bounds = f"{format_duration(least_ms)} to {format_duration(_SPAN_MS_MAX)}"
+        if not least_ms <= span_ms <= most_ms:
+            bounds = f"{format_duration(least_ms)} to {format_duration(most_ms)}"
             raise ValueError(f"expected a span of time from {bounds}, found {value!r}")
         return span_ms
 
@@ -67,6 +73,28 @@ def _one_of(*words: str) -> Callable[[object], Value]:
         return str(value)
 
     return parse
+
+
+def _flag(value: object) -> Value:
+    if value not in (True, False, "true", "false") or (isinstance(value, int | float) and not isinstance(value, bool)):
+        raise ValueError(f"expected true or false, found {value!r}")
+    return value in (True, "true")
+
+
+def _name(value: object) -> Value:
+    if not isinstance(value, str) or not _TOPIC.fullmatch(value):
+        raise ValueError(f"expected the name of a topic, or nothing, found {value!r}")
+    return value
+
+
+def _weights(value: object) -> Value:
+    shares = value.split("/") if isinstance(value, str) else []
+    if len(shares) != len(Lane) or not all(share.isascii() and share.isdigit() for share in shares):
+        raise ValueError(f"expected five numbers such as '50/25/15/7/3', found {value!r}")
+    if not all(1 <= int(share) <= _WEIGHT_MAX for share in shares):
+        raise ValueError(f"expected each weight to be from 1 to {_WEIGHT_MAX}, found {value!r}")
+    assert isinstance(value, str)
+    return value
 
 
 SETTINGS: dict[str, Setting] = {
@@ -83,6 +111,15 @@ SETTINGS: dict[str, Setting] = {
     "fsync": Setting("every", _one_of(*Fsync)),
     "fsync_interval": Setting("1s", _span(1)),
     "max_message_bytes": Setting(16 << 20, _whole(1 << 10, 1 << 30)),
+    "visibility_timeout": Setting("30s", _span(1, SPAN_MS_MAX)),
+    "max_attempts": Setting(4, _whole(1, 1_000)),
+    "retry_backoff": Setting("1s", _span(1, DELAY_MS_MAX)),
+    "retry_backoff_max": Setting("10m", _span(1, DELAY_MS_MAX)),
+    "dlq": Setting(True, _flag),
+    "dlq_topic": Setting("", _name),
+    "message_ttl": Setting("0s", _span(0)),
+    "lane_weights": Setting("50/25/15/7/3", _weights),
+    "starvation_after": Setting("30s", _span(1)),
 }
 
 
@@ -133,4 +170,19 @@ def log_config(config: dict[str, Value]) -> LogConfig:
         compaction_lag_ms=number("min_compaction_lag"),
         tombstone_retention_ms=number("tombstone_retention"),
         dirty_ratio=float(setting(config, "dirty_ratio")),
+    )
+
+
+def side_config(config: dict[str, Value]) -> LogConfig:
+    """The settings of the other streams of a topic's partitions: as durable as the data, and kept until trimmed.
+
+    Segments are small, since only whole ones are trimmed.
+    """
+    return evolve(
+        log_config(config),
+        segment_bytes=_SIDE_SEGMENT_BYTES,
+        batch_bytes_max=_SIDE_BATCH_BYTES,
+        retention_ms=UNLIMITED,
+        retention_bytes=UNLIMITED,
+        cleanup=Cleanup.DELETE,
     )

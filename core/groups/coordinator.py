@@ -26,6 +26,7 @@ from goqueue.core.groups.metrics import Rebalances
 from goqueue.core.groups.pacing import Pacing
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.sessions import Session, Sessions
+from goqueue.core.groups.shared import SharedNews
 from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, change_of, entry_of
 from goqueue.core.groups.verbs import (
     AlterGroup,
@@ -70,6 +71,7 @@ class Coordinator:
     replies: list[tuple[int, GroupAnswer]] = field(factory=list)
     # Groups of which somebody may have other partitions than before; emptied by whoever follows that.
     changed: dict[str, None] = field(factory=dict)
+    shared: SharedNews = field(factory=SharedNews)
     heartbeats: int = 0
     session_timeouts: int = 0
     groups: Groups = field(factory=Groups)
@@ -134,6 +136,7 @@ class Coordinator:
         refusal = Refusal(Code.UNAVAILABLE, "the group's coordinator begins anew", retry_after_ms=100)
         self.replies = [(to, refusal) for to in self.suspend()]
         self.groups = Groups()
+        self.shared = SharedNews(all_differ=True)
         self._sessions, self._pacing = Sessions(), Pacing()
         self.rebalances, self._expiries, self._moving = Rebalances(), Alarms(), {}
         for change in changes:
@@ -154,12 +157,8 @@ class Coordinator:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        times = (
-            self._sessions.deadline(),
-            self._pacing.deadline(),
-            self._watches.deadline(),
-            self._expiries.deadline(),
-        )
+        alarms = self._sessions, self._pacing, self._watches, self._expiries
+        times = [each.deadline() for each in alarms]
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
@@ -198,6 +197,7 @@ class Coordinator:
     def _stand(self, now: int, group: Group) -> None:
         """A group is this from here on."""
         self._apply([GroupStands(group.name, group)])
+        self.shared.stands(group)
         self._sessions.follow(now, group)
         if group.members:
             self._expiries.drop(group.name)
@@ -253,6 +253,7 @@ class Coordinator:
 
     def _remove(self, now: int, group: Group, member_id: str, reason: str) -> None:
         self._sessions.end(group.name, member_id)
+        self.shared.departed(group, member_id, lost=reason == "session_expired")
         after = rebalance.without(group, member_id, self._clock.wall_ms(now))
         if after.members:
             self._unsettle(now, group.name, reason)
@@ -260,6 +261,7 @@ class Coordinator:
 
     def _end(self, name: str) -> None:
         self._apply(plan.ending(self.groups, name))
+        self.shared.ended(name)
         self._expiries.drop(name)
         self._pacing.drop(name)
         self.rebalances.forget(name)
@@ -287,6 +289,7 @@ class Coordinator:
         is_first = before is None or not before.members
         if planned.fenced_id:
             self._sessions.end(name, planned.fenced_id)
+            self.shared.departed(planned.group, planned.fenced_id, lost=True)
         self._sessions.begin(now, name, planned.group.members[member_id])
         if planned.reason:
             self._unsettle(now, name, planned.reason)

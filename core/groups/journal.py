@@ -21,7 +21,6 @@ from attrs import define, field
 from goqueue.core.calls import Reply
 from goqueue.core.errors import BatchError
 from goqueue.core.groups.state import Entry
-from goqueue.core.groups.wishes import Wishes
 from goqueue.core.metadata import MakeOwnTopic
 from goqueue.core.records.batch import validate
 from goqueue.core.records.build import encode
@@ -36,6 +35,7 @@ from goqueue.core.verbs import (
     PublishReply,
     Refusal,
 )
+from goqueue.core.wishes import Wishes
 
 JOURNAL_TOPIC, JOURNAL_STREAM = "__groups", "logs/__groups/0"
 # Small segments, so that what is superseded soon lies in one that compaction may touch.
@@ -123,7 +123,7 @@ class Journal:
         self._read(0)
 
     def _read(self, offset: int) -> None:
-        self._reading = self._wishes.ask(Fetch(JOURNAL_TOPIC, 0, offset, _READ_BYTES))
+        self._reading = self._wishes.ask(Fetch(JOURNAL_TOPIC, 0, offset, _READ_BYTES, looks=True))
 
     def fetched(self, now: int, to: int, reply: Fetched | Refusal) -> bool:
         """An answer to a read; True when that was the last one, and `take_loaded` has everything."""

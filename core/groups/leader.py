@@ -11,40 +11,56 @@ Invariant: a request is answered once, or forgotten.
 """
 
 from collections import deque
-from collections.abc import Callable
-from random import Random
+from typing import get_args
+
+from attrs import evolve
 
 from goqueue.core.calls import Reply
-from goqueue.core.clock import Clock
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.journal import Journal, Standing
-from goqueue.core.groups.measure import Ages, measured
+from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC, Journal, Standing
+from goqueue.core.groups.measure import Sight, measured
 from goqueue.core.groups.moments import Moments
-from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.polling import Polls
-from goqueue.core.groups.verbs import GroupAnswer, GroupRequest, MeasureGroups, PollGroup, ResetOffsets
-from goqueue.core.groups.wishes import Wishes
-from goqueue.core.verbs import Caller, Code, Fetched, FoundOffset, PublishReply, Refusal
+from goqueue.core.groups.shared import Queues, fetched
+from goqueue.core.groups.state import Group
+from goqueue.core.groups.verbs import (
+    FetchOffsets,
+    GroupAnswer,
+    GroupMode,
+    GroupRequest,
+    JoinGroup,
+    MeasureGroups,
+    PollGroup,
+    ResetOffsets,
+)
+from goqueue.core.partition.partition import Partition
+from goqueue.core.room import Site
+from goqueue.core.verbs import Caller, Code, Fetched, FoundOffset, PublishReply, Refusal, Side
+from goqueue.core.wishes import Wishes
 
+ROOM = 0
 _WAITING_MAX = 1000
 
 
 class GroupLeader:
-    """The groups of one node; `ends` tells the start and the end of a partition, `ages` how old its messages are."""
+    """The groups of one node."""
 
-    def __init__(
-        self, clock: Clock, random: Random, ends: Ends, ages: Ages, send: Callable[[int, Reply], None]
-    ) -> None:
-        self._clock = clock
-        self._ends = ends
-        self._ages = ages
-        self._send = send
-        self.wishes = Wishes()
+    takes: tuple[type, ...] = get_args(GroupRequest)
+
+    def __init__(self, site: Site, session_timeout_ms: int) -> None:
+        self._clock = site.clock
+        self._led = site.led
+        self._send = site.send
+        # How long a member may be silent that does not say.
+        self._session_timeout_ms = session_timeout_ms
+        # Who knows how far shared groups have come.
+        self.queues: Queues | None = None
+        self.wishes = Wishes(ROOM)
         self._journal = Journal(self.wishes)
         self._moments = Moments(self.wishes)
-        self.coordinator = Coordinator(clock, random, ends, {})
-        self._polls = Polls(self.coordinator, ends, self.wishes)
+        self.coordinator = Coordinator(site.clock, site.random, site.led.ends, {})
+        self._polls = Polls(self.coordinator, site.led.ends, self.wishes)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.
         self._held: deque[tuple[int, int, GroupAnswer]] = deque()
@@ -54,8 +70,12 @@ class GroupLeader:
     def ask(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureGroups):
-            self._send(to, measured(now, request, self.coordinator, self._polls, self._ends, self._ages))
+            led = self._led
+            sight = Sight(now, self.coordinator, led.ends, led.age_ms, self.queues)
+            self._send(to, measured(request, sight, self._polls))
             return
+        if isinstance(request, JoinGroup) and not request.session_timeout_ms:
+            request = evolve(request, session_timeout_ms=self._session_timeout_ms)
         self._journal.ensure()
         if self.is_ready:
             self._take(now, to, caller, request)
@@ -72,15 +92,41 @@ class GroupLeader:
             partitions = self.coordinator.partitions(request.topic)
             if self._moments.begin(to, caller, request, partitions):
                 return
+        self._pass_on(now, to, caller, request)
+
+    def _pass_on(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+        """Have a request answered by whoever knows the answer."""
         if isinstance(request, PollGroup):
             self._polls.poll(now, to, request)
+            return
+        if self.queues is not None and isinstance(request, FetchOffsets | ResetOffsets):
+            group = self.coordinator.groups.groups.get(request.group)
+            if group is not None and group.mode is GroupMode.SHARED:
+                self._ask_queues(now, to, self.queues, group, request)
+                return
+        self.coordinator.ask(now, to, caller, request)
+
+    def _ask_queues(
+        self, now: int, to: int, queues: Queues, group: Group, request: FetchOffsets | ResetOffsets
+    ) -> None:
+        if isinstance(request, ResetOffsets):
+            queues.reset(now, to, request)
         else:
-            self.coordinator.ask(now, to, caller, request)
+            self._send(to, fetched(group, request, self._led.partition_counts(), queues, self._led.ends))
 
     @property
     def is_ready(self) -> bool:
         """Whether requests are taken at once."""
         return self._journal.standing is Standing.READY
+
+    def unready(self) -> Refusal | None:
+        """Why nothing can be said of groups for now; None where there are none at all."""
+        standing = self._journal.standing
+        if self.is_ready or (standing is Standing.ABSENT and JOURNAL_TOPIC not in self._led.topics):
+            return None
+        if standing is Standing.FAILED:
+            return self._refusal()
+        return Refusal(Code.UNAVAILABLE, "the groups are being read", retry_after_ms=200)
 
     def _refusal(self) -> Refusal:
         message = f"the groups cannot be read or written: {self._journal.why}"
@@ -106,7 +152,7 @@ class GroupLeader:
             if reset is not None and reset.refusal is not None:
                 self._send(reset.to, reset.refusal)
             elif reset is not None:
-                self.coordinator.ask(now, reset.to, reset.caller, reset.request)
+                self._pass_on(now, reset.to, reset.caller, reset.request)
         if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, to, reply):
             self._begin(now)
         if isinstance(reply, Fetched | FoundOffset | Refusal):
@@ -136,27 +182,31 @@ class GroupLeader:
         for to in waiting:
             self._send(to, self._refusal())
 
-    def topics_changed(self, now: int, topics: dict[str, int]) -> None:
-        """These are all topics there are, with their numbers of partitions."""
-        self.coordinator.topics_changed(now, topics)
+    def topics_changed(self, now: int) -> None:
+        """There are other topics than before, or with other partitions."""
+        if JOURNAL_TOPIC in self._led.topics:
+            self._journal.expected()
+        self.coordinator.topics_changed(now, self._led.partition_counts())
 
-    def news(self, topic: str, partition: int) -> None:
+    def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a partition."""
-        self._polls.news(topic, partition)
+        if partition.side is Side.DATA:
+            self._polls.news(partition.topic, partition.number)
 
-    def expected(self) -> None:
-        """The journal's topic is there, and its partition is about to be opened."""
-        self._journal.expected()
+    def opened(self, now: int, partition: Partition) -> None:
+        """A partition was recovered; if it is the journal's, that is read from its start."""
+        if partition.log.stream == JOURNAL_STREAM:
+            assert not self._held, "what was held was refused when the partition failed"
+            self._journal.opened()
 
-    def opened(self) -> None:
-        """The journal's partition was recovered, at first or after a failure."""
-        assert not self._held, "what was held was refused when the partition failed"
-        self._journal.opened()
+    def failed(self, now: int, stream: str, why: str) -> None:
+        """A stream cannot be used until it is opened again; without the journal's there are no groups."""
+        if stream == JOURNAL_STREAM:
+            self._journal.failed(why)
+            self._refuse_all()
 
-    def failed(self, why: str) -> None:
-        """The journal's partition cannot be used until it is opened again."""
-        self._journal.failed(why)
-        self._refuse_all()
+    def clock_jumped(self, now: int) -> None:
+        """Nothing here comes due by the calendar but what is looked at again when it does."""
 
     # --- time and output
 

@@ -13,8 +13,9 @@ from goqueue.core.groups import describe
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.plan import Ends, beginning, left_to_read
 from goqueue.core.groups.polling import Polls
-from goqueue.core.groups.state import Group
-from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, MeasureGroups, TopicMeasure
+from goqueue.core.groups.shared import Queues
+from goqueue.core.groups.state import Group, Slot
+from goqueue.core.groups.verbs import GroupMeasure, GroupMode, GroupsMeasured, MeasureGroups, TopicMeasure
 from goqueue.core.histogram import Histogram
 
 Spans = list[tuple[int, int] | None]
@@ -23,19 +24,23 @@ Ages = Callable[[int, str, int, int], int]
 
 
 @define
-class _Sight:
+class Sight:
     """What is looked at, from when: groups, and what is known of the partitions that they read."""
 
     now: int
     coordinator: Coordinator
     ends: Ends
     ages: Ages
+    queues: Queues | None = None
+
+    def known(self, group: Group) -> dict[Slot, tuple[int, int]]:
+        """How far a shared group has come, and how much is left."""
+        return {} if self.queues is None or group.mode is not GroupMode.SHARED else self.queues.offsets(group.name)
 
 
-def measured(
-    now: int, request: MeasureGroups, coordinator: Coordinator, polls: Polls, ends: Ends, ages: Ages
-) -> GroupsMeasured:
+def measured(request: MeasureGroups, sight: Sight, polls: Polls) -> GroupsMeasured:
     """The answer to a `MeasureGroups`."""
+    coordinator = sight.coordinator
     groups = coordinator.groups.groups
     states = Counter(coordinator.state(group).value for group in groups.values())
     known = sorted(groups.values(), key=lambda group: (not group.members, group.name))
@@ -43,7 +48,7 @@ def measured(
     latency = coordinator.rebalances.latency
     return GroupsMeasured(
         dict(sorted(states.items())),
-        _one_by_one(request, known[: request.groups_max], _Sight(now, coordinator, ends, ages)),
+        _one_by_one(request, known[: request.groups_max], sight),
         rebalances,
         Histogram([*latency.counts], latency.sum_ns),
         coordinator.heartbeats,
@@ -53,13 +58,14 @@ def measured(
     )
 
 
-def _one_by_one(request: MeasureGroups, groups: list[Group], sight: _Sight) -> list[GroupMeasure]:
+def _one_by_one(request: MeasureGroups, groups: list[Group], sight: Sight) -> list[GroupMeasure]:
     coordinator = sight.coordinator
     counted: list[GroupMeasure] = []
     spans: dict[str, Spans] = {}
     topics_left, partitions_left = request.topics_max, request.partitions_max
     for group in groups:
-        topics = _topics(coordinator, group)
+        known = sight.known(group)
+        topics = _topics(coordinator, group, known)
         topics_left -= len(topics)
         partitions_left -= sum(coordinator.partitions(topic) for topic in topics)
         if topics_left < 0 or partitions_left < 0:
@@ -68,29 +74,33 @@ def _one_by_one(request: MeasureGroups, groups: list[Group], sight: _Sight) -> l
             if topic not in spans:
                 spans[topic] = [sight.ends(topic, number) for number in range(coordinator.partitions(topic))]
         assigned = sum(describe.count_owned(member) for member in group.members.values())
-        measures = [_topic(sight, group, topic, spans[topic]) for topic in topics]
+        measures = [_topic(sight, group, topic, spans[topic], known) for topic in topics]
         counted.append(GroupMeasure(group.name, group.generation, len(group.members), assigned, measures))
     return counted
 
 
-def _topics(coordinator: Coordinator, group: Group) -> list[str]:
+def _topics(coordinator: Coordinator, group: Group, known: dict[Slot, tuple[int, int]]) -> list[str]:
     """What a group reads or has committed to, as far as it is there."""
     names = {topic: None for member in group.members.values() for topic in member.topics}
+    names.update((topic, None) for topic, _ in known)
     names.update((topic, None) for topic, _ in coordinator.groups.committed(group.name))
     return sorted(name for name in names if coordinator.partitions(name))
 
 
-def _topic(sight: _Sight, group: Group, topic: str, spans: Spans) -> TopicMeasure:
+def _topic(sight: Sight, group: Group, topic: str, spans: Spans, known: dict[Slot, tuple[int, int]]) -> TopicMeasure:
     groups = sight.coordinator.groups
     committed = groups.committed(group.name)
     total = lag = lag_ms = 0
     for number, span in enumerate(spans):
         slot = (topic, number)
         record = committed.get(slot)
-        total += record.offset if record is not None else 0
+        offset = record.offset if record is not None else 0
         left = left_to_read(group, record, span)
+        if slot in known:
+            offset, left = known[slot]
+        total += offset
         if span is not None and left > 0:
             lag += left
-            oldest = max(beginning(groups, group, slot, span), span[0])
+            oldest = max(offset if slot in known else beginning(groups, group, slot, span), span[0])
             lag_ms = max(lag_ms, sight.ages(sight.now, topic, number, oldest))
     return TopicMeasure(topic, total, lag, lag_ms)

@@ -8,8 +8,8 @@ Invariant: a number that is asked under belongs to one reset, and a reset has qu
 from attrs import define, field
 
 from goqueue.core.groups.verbs import ResetOffsets, ResetTo
-from goqueue.core.groups.wishes import Wishes
 from goqueue.core.verbs import Caller, FindOffset, FoundOffset, Refusal
+from goqueue.core.wishes import Wishes
 
 
 @define

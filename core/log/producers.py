@@ -10,7 +10,8 @@ is some 150 bytes, a hundred thousand rows are joined in milliseconds, and there
 
 Bounded: a producer that was not used for a day is forgotten when another is entered, and of more than `most` the one
 that was not used for longest. Time is the wall's, since it has to outlast a restart; what recovery reads back counts as
-used at that moment, which keeps it for longer and never for less.
+used at that moment, which keeps it for longer and never for less. The broker's own producers are never forgotten: how
+far they got says what they have yet to do.
 
 Invariants (`check`): rows stand in the order of their last entry; a row has one to five batches of one epoch.
 """
@@ -28,6 +29,9 @@ PRODUCERS_MAX = 100_000
 EXPIRY_MS = 24 * 3_600_000
 REMEMBERED = 5
 VERSION = 1
+# These ids are the broker's own. One of them moves delayed messages into the data.
+OWN_IDS = range(900, 1000)
+MOVER_ID = 900
 
 # Id, epoch, wall time of the last use, number of batches; of each first and last sequence, first offset, timestamp.
 _HEAD = Struct(">qhqB")
@@ -98,8 +102,12 @@ class Producers:
         self._forget(wall_ms)
 
     def _forget(self, wall_ms: int) -> None:
+        kept: dict[int, bytes] = {}
         while len(self._rows) > self._most or self._used_ms() + self._expiry_ms <= wall_ms:
-            self._rows.popitem(last=False)
+            producer_id, row = self._rows.popitem(last=False)
+            if producer_id in OWN_IDS:
+                kept[producer_id] = row
+        self._rows.update(kept)
 
     def _used_ms(self) -> int:
         """The last use of the producer that was not used for longest."""
@@ -132,7 +140,7 @@ class Producers:
 
     def check(self) -> None:
         """Assert the invariants that the module's opening names."""
-        assert len(self._rows) <= self._most
+        assert len(self._rows) <= self._most + len(OWN_IDS)
         for producer_id, row in self._rows.items():
             assert _row(row, 0) == (producer_id, row)
 

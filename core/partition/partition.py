@@ -1,4 +1,4 @@
-"""One partition: its log, the publishes that wait to be durable, and how far readers may see.
+"""One partition, or one side of it: its log, the publishes that wait to be durable, and how far readers may see.
 
 Single messages that come within a turn become one batch, so that a thousand small publishes cost one write and one
 sync. Readers see only what is acknowledged: the high watermark follows what the disk has confirmed, as the topic's
@@ -23,28 +23,34 @@ from attrs import define, field
 from goqueue.core.errors import BatchError
 from goqueue.core.log.effects import Effect, Read, SyncToken
 from goqueue.core.log.log import Log, LogState, LogUnsound, OffsetOutOfRange
-from goqueue.core.log.producers import Produced
+from goqueue.core.log.producers import OWN_IDS, Produced
 from goqueue.core.partition.history import History
 from goqueue.core.partition.producers import judge
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import Header, Lane, locate, read_header, validate_exact
 from goqueue.core.records.build import BatchBuilder, Entry
-from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal
+from goqueue.core.records.headers import EXPIRES
+from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, PublishReply, Refusal, Side
+from goqueue.core.work.lanes import LaneIndex
 
 _ENTRY_BYTES_MAX = 40
+# Messages of other sides are read again one by one, from among all in their batch.
+_SIDE_BATCH_BYTES = 64 << 10
 
 
 @define
 class Publishing:
     """A publish under way: as many answers as messages, filled in as they come.
 
-    One that does not await acknowledgement is answered as its messages are taken.
+    One that does not await acknowledgement is answered as its messages are taken. `dues` says by places which messages
+    are kept back, and until when.
     """
 
     to: int
     results: list[Published | Refusal | None]
     missing: int
     awaits: bool = True
+    dues: dict[int, int] | None = None
 
     def answer(self, at: int, result: Published | Refusal) -> bool:
         """Fill in one answer; True when it was the last."""
@@ -52,6 +58,16 @@ class Publishing:
         self.results[at] = result
         self.missing -= 1
         return self.missing == 0
+
+    def reply(self) -> PublishReply:
+        """What is answered to whoever publishes."""
+        results = [result for result in self.results if result is not None]
+        assert len(results) == len(self.results)
+        for at, due_ms in (self.dues or {}).items():
+            result = results[at]
+            if isinstance(result, Published):
+                result.timestamp = result.due_ms = due_ms
+        return PublishReply(results)
 
 
 @define
@@ -98,15 +114,20 @@ class _Unacknowledged:
 class Partition:
     """The leader's side of one partition."""
 
-    def __init__(self, topic: str, number: int, log: Log, recent: RecentBatches) -> None:
+    def __init__(
+        self, topic: str, number: int, log: Log, recent: RecentBatches, side: Side = Side.DATA
+    ) -> None:
         self.topic = topic
         self.number = number
+        self.side = side
         self.log = log
         self._recent = recent
         self.high_watermark = log.next_offset
         self._taken_offset = log.next_offset
         self._written_offset = log.next_offset
         self.done: list[Publishing] = []
+        # Where what is appended is noted by lane, if somebody delivers by lanes.
+        self.lanes: LaneIndex | None = None
         self.history = History()
         self._gathering: dict[Lane, _Gathering] = {}
         self._unacknowledged: deque[_Unacknowledged] = deque()
@@ -136,22 +157,39 @@ class Partition:
     ) -> None:
         gathering = self._gathering.get(lane)
         if gathering is None:
-            gathering = self._gathering[lane] = _Gathering()
+            gathering = self._begin(lane, wall_ms)
         entries, size = _entries(records, places, wall_ms)
-        if gathering.builder.size + size > self.log.config.batch_bytes_max:
-            self._gather_singly(now, lane, publishing, entries, places)
+        if gathering.builder.size + size > self._gather_bytes:
+            if len(places) > 1 and self.side is not Side.DATA:
+                # Several batches: all but the messages at their ends go in by the hundred.
+                half = len(places) // 2
+                self._gather_lane(now, wall_ms, lane, publishing, records, places[:half])
+                self._gather_lane(now, wall_ms, lane, publishing, records, places[half:])
+                return
+            self._gather_singly(now, wall_ms, lane, publishing, entries, places)
             return
         begin = gathering.builder.count
         try:
             gathering.builder.extend(entries)
         except BatchError:
             # One of them cannot be written; the others have done nothing wrong.
-            self._gather_singly(now, lane, publishing, entries, places)
+            self._gather_singly(now, wall_ms, lane, publishing, entries, places)
         else:
             self._gathered(gathering, _Share(publishing, places, begin), entries)
 
+    def _begin(self, lane: Lane, wall_ms: int) -> _Gathering:
+        """A batch of messages that are kept back says when they were published, as their timestamps do not."""
+        base_timestamp = wall_ms if self.side is Side.SCHEDULE else None
+        gathering = self._gathering[lane] = _Gathering(BatchBuilder(base_timestamp=base_timestamp))
+        return gathering
+
+    @property
+    def _gather_bytes(self) -> int:
+        bytes_max = self.log.config.batch_bytes_max
+        return bytes_max if self.side is Side.DATA else min(bytes_max, _SIDE_BATCH_BYTES)
+
     def _gather_singly(
-        self, now: int, lane: Lane, publishing: Publishing, entries: list[Entry], places: list[int]
+        self, now: int, wall_ms: int, lane: Lane, publishing: Publishing, entries: list[Entry], places: list[int]
     ) -> None:
         for at, entry in zip(places, entries, strict=True):
             gathering = self._gathering.get(lane)
@@ -159,7 +197,7 @@ class Partition:
                 self._write_lane(now, lane)
                 gathering = None
             if gathering is None:
-                gathering = self._gathering[lane] = _Gathering()
+                gathering = self._begin(lane, wall_ms)
             try:
                 gathering.builder.add(*entry)
             except BatchError as error:
@@ -168,7 +206,7 @@ class Partition:
                 self._gathered(gathering, _Share(publishing, [at], gathering.builder.count - 1), [entry])
 
     def _fits(self, gathering: _Gathering, entry: Entry) -> bool:
-        return gathering.builder.size + _size(entry) <= self.log.config.batch_bytes_max
+        return gathering.builder.size + _size(entry) <= self._gather_bytes
 
     def _gathered(self, gathering: _Gathering, share: _Share, entries: list[Entry]) -> None:
         if share.publishing.awaits:
@@ -178,10 +216,10 @@ class Partition:
             self._answer(share.publishing, at, Published(self.number, NO_OFFSET, entry[0]))
 
     def publish_batch(self, now: int, batch: bytearray | memoryview, publishing: Publishing) -> None:
-        """Take over a client's batch."""
+        """Take over a client's batch, or one of the node's own."""
         try:
             header = locate(batch)
-            verdict = self._judge(header)
+            verdict = self._judge(header, is_own=publishing.to < 0)
             if verdict is None:
                 verdict = self._append(now, header, batch)
             else:
@@ -198,12 +236,12 @@ class Partition:
         else:
             self._answer(publishing, 0, Published(self.number, NO_OFFSET, verdict.timestamp))
 
-    def _judge(self, header: Header) -> Produced | Refusal | None:
+    def _judge(self, header: Header, *, is_own: bool) -> Produced | Refusal | None:
         """What a batch's header alone says: it is refused, it was taken before, or None."""
-        problem = _problem(header)
+        problem = "" if is_own else _problem(header)
         if problem:
             return Refusal(Code.INVALID, problem, "batch")
-        if not header.has_producer:
+        if not header.has_producer or header.producer_id in OWN_IDS:
             return None
         # What was taken before a disk failed may be lost, so nothing can be said of it.
         self.log.refuse_if_unsound()
@@ -217,6 +255,8 @@ class Partition:
     def _enter(self, now: int, batch: bytearray | memoryview) -> int:
         offset = self.log.append(now, batch)
         self._recent.add(self.log.stream, offset, self.log.next_offset, batch)
+        if self.lanes is not None:
+            self.lanes.add_batches(batch, now)
         return offset
 
     def take(self, now: int) -> list[Effect]:
@@ -226,6 +266,11 @@ class Partition:
             self.history.note(now, self._taken_offset, self.log.start_offset)
         self._taken_offset = self.log.next_offset
         return self.log.take(now)
+
+    def roll(self, now: int) -> None:
+        """Have the next batch begin a segment. Raises LogUnsound."""
+        self._write_gathered(now)
+        self.log.roll(now)
 
     def close(self, now: int) -> None:
         """Leave everything so that the next start needs to read nothing back; `take` what that means."""
@@ -330,7 +375,7 @@ class Partition:
     def read(self, fetch: Fetch) -> Fetched | Read | Refusal | None:
         """The answer to a fetch, or the read that finds it; None when there is nothing yet."""
         log, offset = self.log, fetch.offset
-        if log.start_offset <= offset < self.high_watermark:
+        if log.start_offset <= offset < self.high_watermark and not fetch.from_disk:
             kept = self._recent.read(log.stream, offset, fetch.max_bytes, self.high_watermark)
             if kept is not None:
                 return Fetched(*kept, self.high_watermark, log.start_offset)
@@ -374,6 +419,8 @@ def _problem(header: Header) -> str:
         return "control batches are written by brokers alone"
     if header.is_transactional:
         return "batches of transactions are not taken by this release"
+    if header.producer_id in OWN_IDS:
+        return f"producer ids from {OWN_IDS[0]} to {OWN_IDS[-1]} are the broker's own"
     if header.is_append_time:
         return "records bear the time that their producer gives them; a batch cannot claim the time of its append"
     return ""
@@ -386,7 +433,12 @@ def _entries(records: Sequence[NewRecord], places: list[int], wall_ms: int) -> t
     for at in places:
         record = records[at]
         timestamp = record.timestamp
-        entry = wall_ms if timestamp is None else timestamp, record.key, record.value, record.headers
+        if timestamp is None:
+            timestamp = wall_ms
+        headers = record.headers
+        if record.ttl_ms:
+            headers = (*headers, (EXPIRES, b"%d" % (timestamp + record.ttl_ms)))
+        entry = timestamp, record.key, record.value, headers
         entries.append(entry)
         size += _size(entry)
     return entries, size

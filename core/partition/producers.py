@@ -12,6 +12,8 @@ forgotten an idle producer. But the same is seen of a new one whose first batch 
 its second batch would let the first one be refused for ever. Whoever was forgotten has been idle for a day, so all it
 sent is settled, and a new id costs it nothing. What is left is a batch with sequence 0 that is sent again a day after
 it was taken, or after `PRODUCERS_MAX` others were used: it is taken for a new producer's.
+
+The broker's own producers are not judged: what they write next follows from what the log knows of them.
 """
 
 from goqueue.core.log.producers import Produced, Producers, advance

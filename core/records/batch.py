@@ -3,7 +3,8 @@
 Nothing here looks at records; that is `record.py`, and writing them is `build.py`. The layout is Kafka's RecordBatch
 v2, big-endian: base offset i64, length i32 (of all that follows it), leader epoch i32, magic i8, CRC u32, attributes
 i16, last offset delta i32, base timestamp i64, max timestamp i64, producer id i64, producer epoch i16, base sequence
-i32, record count i32, records. The one addition is the lane, in three bits of the attributes that Kafka leaves unused.
+i32, record count i32, records. There are two additions, in bits of the attributes that Kafka leaves unused: the lane,
+and whether any record may say in a header when it expires, so that nobody needs to look for that in all others.
 
 The CRC-32C covers everything from the attributes on. Before it lie what the checks of structure cover (length, magic)
 and the twelve bytes of base offset and leader epoch, which no check of a single batch can cover: the broker stamps
@@ -49,6 +50,7 @@ CONTROL = 0x20
 DELETE_HORIZON = 0x40
 LANE_SHIFT = 8
 LANE_MASK = 0x700
+EXPIRING = 0x800
 
 NO_TIMESTAMP = -1
 NO_PRODUCER = -1
@@ -134,6 +136,11 @@ class Header(NamedTuple):
         return self.attributes & CONTROL != 0
 
     @property
+    def is_expiring(self) -> bool:
+        """Whether a record may say when it expires."""
+        return self.attributes & EXPIRING != 0
+
+    @property
     def horizon_ms(self) -> int | None:
         """When tombstones and markers may leave the batch, once a compaction has decided it."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON else None
@@ -152,8 +159,8 @@ def _known_attributes(optional_flags: tuple[int, ...]) -> frozenset[int]:
 
 
 # One membership test in place of one for the codec, one for the lane and one for the bits that nobody uses.
-_PRODUCED = _known_attributes((APPEND_TIME, TRANSACTIONAL, CONTROL))
-_COMPACTED = _known_attributes((APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON))
+_PRODUCED = _known_attributes((APPEND_TIME, TRANSACTIONAL, CONTROL, EXPIRING))
+_COMPACTED = _known_attributes((APPEND_TIME, TRANSACTIONAL, CONTROL, EXPIRING, DELETE_HORIZON))
 
 
 def read_header(buffer: Readable, position: int = 0) -> Header:

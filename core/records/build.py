@@ -3,7 +3,8 @@
 `encode` is for a list that is complete, `BatchBuilder` for one that grows until it is large or old enough, `rebuild`
 for a compaction, which takes records out of a batch while those that stay keep their offsets. All three append the
 parts of each record to one list, join them once and sum them once. Nothing is stamped here: offsets begin at zero and
-the leader epoch is unknown, until the broker writes both (`batch.stamp`).
+the leader epoch is unknown, until the broker writes both (`batch.stamp`). A batch says by itself whether a record in it
+may expire.
 
 The base timestamp is that of the first record, unless the caller says otherwise. Under a codec the records are always
 compressed, even where that makes them larger: a reader finds what the producer said.
@@ -27,6 +28,7 @@ from goqueue.core.records.batch import (
     CRC_COVERS_FROM,
     CRC_POSITION,
     DELETE_HORIZON,
+    EXPIRING,
     HEADER,
     HEADER_BYTES,
     LANE_SHIFT,
@@ -44,7 +46,7 @@ from goqueue.core.records.batch import (
     Lane,
 )
 from goqueue.core.records.compression import compress
-from goqueue.core.records.headers import encode_headers
+from goqueue.core.records.headers import EXPIRES, encode_headers
 from goqueue.core.records.record import Record
 from goqueue.core.records.varint import (
     INT64_MAX,
@@ -82,6 +84,7 @@ RECORDS_BYTES_MAX = 1 << 30
 _BLANK_HEADER = bytes(HEADER_BYTES)
 _NULL = encode_varint(-1)
 _NOTHING: Readable = b""
+_EXPIRES = EXPIRES.encode()
 
 
 def encode(entries: Sequence[Entry], *, base_timestamp: int | None = None, **options: Unpack[Options]) -> bytearray:
@@ -90,8 +93,8 @@ def encode(entries: Sequence[Entry], *, base_timestamp: int | None = None, **opt
         raise BatchError("count", "A batch needs at least one record.")
     base = entries[0][0] if base_timestamp is None else base_timestamp
     parts: list[Readable] = [_BLANK_HEADER]
-    size, latest = _append_records(parts, base, enumerate(entries))
-    return _finish(parts, len(entries), size, (base, latest), options)
+    size, latest, flags = _append_records(parts, base, enumerate(entries))
+    return _finish(parts, len(entries), size, (base, latest), options, flags)
 
 
 class BatchBuilder:
@@ -101,13 +104,14 @@ class BatchBuilder:
     batch may be built more than once.
     """
 
-    __slots__ = ("_base", "_latest", "_parts", "count", "size")
+    __slots__ = ("_base", "_flags", "_latest", "_parts", "count", "size")
 
     def __init__(self, *, base_timestamp: int | None = None) -> None:
         self.count = 0
         self.size = HEADER_BYTES
         self._base = base_timestamp
         self._latest = NO_TIMESTAMP
+        self._flags = 0
         self._parts: list[Readable] = [_BLANK_HEADER]
 
     def add(
@@ -120,8 +124,9 @@ class BatchBuilder:
         """Append a record and return the size of the batch with it."""
         base = timestamp if self._base is None else self._base
         numbered = ((self.count, (timestamp, key, value, headers)),)
-        size, latest = _append_records(self._parts, base, numbered)
+        size, latest, flags = _append_records(self._parts, base, numbered)
         self._base = base
+        self._flags |= flags
         self._latest = max(self._latest, latest)
         self.count += 1
         self.size += size
@@ -132,11 +137,12 @@ class BatchBuilder:
         base = entries[0][0] if self._base is None else self._base
         kept = len(self._parts)
         try:
-            size, latest = _append_records(self._parts, base, enumerate(entries, self.count))
+            size, latest, flags = _append_records(self._parts, base, enumerate(entries, self.count))
         except BatchError:
             del self._parts[kept:]
             raise
         self._base = base
+        self._flags |= flags
         self._latest = max(self._latest, latest)
         self.count += len(entries)
         self.size += size
@@ -146,7 +152,8 @@ class BatchBuilder:
         """The batch of what was added, which must be something."""
         if self._base is None or not self.count:
             raise BatchError("count", "A batch needs at least one record.")
-        return _finish(self._parts, self.count, self.size - HEADER_BYTES, (self._base, self._latest), options)
+        times = self._base, self._latest
+        return _finish(self._parts, self.count, self.size - HEADER_BYTES, times, options, self._flags)
 
 
 def rebuild(header: Header, records: Iterable[Record], *, horizon_ms: int | None = None) -> bytearray:
@@ -160,7 +167,7 @@ def rebuild(header: Header, records: Iterable[Record], *, horizon_ms: int | None
         attributes, base = attributes | DELETE_HORIZON, horizon_ms
     parts: list[Readable] = [_BLANK_HEADER]
     kept = tuple(records)
-    size, latest = _append_records(parts, base, _in_place(header, kept))
+    size, latest, _ = _append_records(parts, base, _in_place(header, kept))
     if not kept:
         attributes, latest = attributes & ~CODEC_MASK, header.max_timestamp
     changed = header._replace(attributes=attributes, base_timestamp=base, max_timestamp=latest, record_count=len(kept))
@@ -177,16 +184,17 @@ def _in_place(header: Header, records: Iterable[Record]) -> Iterator[tuple[int, 
         yield delta, (record.timestamp, record.key, record.value, record.headers)
 
 
-def _append_records(parts: list[Readable], base: int, numbered: Iterable[tuple[int, Entry]]) -> tuple[int, int]:
+def _append_records(parts: list[Readable], base: int, numbered: Iterable[tuple[int, Entry]]) -> tuple[int, int, int]:
     """Append the parts of each record to `parts`: the inner loop of all that is written.
 
-    Returns the bytes appended and the latest timestamp. A record's parts are appended all at once and last, so that one
-    that is refused leaves none behind.
+    Returns the bytes appended, the latest timestamp, and what the records make of the batch's attributes. A record's
+    parts are appended all at once and last, so that one that is refused leaves none behind.
     """
     if not NO_TIMESTAMP <= base <= INT64_MAX:
         raise _no_such_time(base)
     lengths, end = LENGTHS, LENGTHS_END
     total, latest, previous, stamp = 0, NO_TIMESTAMP, None, b""
+    flags = 0
     # Most batches hold values of one size and nothing else: what goes around such a value is made once.
     like, until, lead, middle, step = -1, 0, b"", b"", 0
     for delta, (timestamp, key, value, headers) in numbered:
@@ -215,7 +223,13 @@ def _append_records(parts: list[Readable], base: int, numbered: Iterable[tuple[i
         else:
             size = len(value_bytes := value)
             value_length = lengths[size] if size < end else encode_varint(size)
-        tail = encode_headers(headers) if headers else b"\x00"
+        if headers:
+            tail = encode_headers(headers)
+            # A value that happens to hold these letters only makes a reader look at the headers.
+            if _EXPIRES in tail:
+                flags = EXPIRING
+        else:
+            tail = b"\x00"
         size = len(stamp) + len(place) + len(key_length) + len(key_bytes)
         size += len(value_length) + len(value_bytes) + len(tail)
         length = lengths[size] if size < end else encode_varint(size)
@@ -225,15 +239,20 @@ def _append_records(parts: list[Readable], base: int, numbered: Iterable[tuple[i
             like, lead, middle, step = len(value), length + stamp, key_length + value_length, len(length) + size
             # From there on its place takes another byte.
             until = 1 << 6 if delta < 1 << 6 else 1 << 13 if delta < 1 << 13 else 0
-    return total, latest
+    return total, latest, flags
 
 
-def _finish(parts: list[Readable], count: int, size: int, times: tuple[int, int], options: Options) -> bytearray:
-    """A producer's batch: offsets from zero, and as many of them as records; `times` are the base and the latest."""
+def _finish(
+    parts: list[Readable], count: int, size: int, times: tuple[int, int], options: Options, flags: int
+) -> bytearray:
+    """A producer's batch: offsets from zero, and as many of them as records; `times` are the base and the latest.
+
+    `flags` are what its records make of the attributes.
+    """
     base, latest = times
     if size > RECORDS_BYTES_MAX:
         raise BatchError("oversize", f"Records of {size} bytes do not fit into a batch.", status_hint=413)
-    attributes = options.get("codec", Codec.NONE) | options.get("lane", Lane.NORMAL) << LANE_SHIFT
+    attributes = options.get("codec", Codec.NONE) | options.get("lane", Lane.NORMAL) << LANE_SHIFT | flags
     if options.get("transactional"):
         attributes |= TRANSACTIONAL
     if options.get("control"):

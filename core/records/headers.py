@@ -12,6 +12,9 @@ from goqueue.core.records.varint import Readable, decode_varint, encode_varint
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
+EXPIRES = "goqueue.expires"
+"""The header that says until when work queues deliver a record: decimal milliseconds since 1970."""
+
 # The least that a header takes: an empty key and no value.
 _HEADER_BYTES_MIN = 2
 

@@ -25,9 +25,17 @@ CALLER = Caller("test")
 class DrivenNode:
     """A node, and what it has said so far and was not looked at."""
 
-    def __init__(self, records: Iterable[bytes] = (), *, partitions_default: int = 2, recent_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        records: Iterable[bytes] = (),
+        *,
+        partitions_default: int = 2,
+        recent_bytes: int = 0,
+        options: NodeOptions | None = None,
+    ) -> None:
         self.now = 0
-        self.node = Node(NodeOptions("node-1", "1.0", partitions_default, recent_bytes), Clock(0, WALL_MS), 0)
+        options = options or NodeOptions("node-1", "1.0", partitions_default, recent_bytes)
+        self.node = Node(options, Clock(0, WALL_MS), 0)
         self.opens = [one.stream for one in self.node.take(0).opens]
         self.node.opened(0, METADATA_STREAM, opened_empty(), records)
         self._last_to = 0

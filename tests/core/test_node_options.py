@@ -1,13 +1,13 @@
 """What an operator chooses stands in where a request says nothing, and only there."""
 
 from goqueue.core.groups.verbs import DescribeGroup, GroupReply, JoinGroup
+from goqueue.core.node import NodeOptions
 from goqueue.core.verbs import CreateTopic, DescribeTopic, TopicReply
 from tests.core.driven_node import DrivenNode
 
 
 def test_a_topic_gets_what_its_maker_did_not_say() -> None:
-    driven = DrivenNode()
-    driven.node.options.topic_config = {"retention_hours": 24, "fsync": "none"}
+    driven = DrivenNode(options=NodeOptions(topic_config={"retention_hours": 24, "fsync": "none"}))
     driven.ask(CreateTopic("plain"))
     driven.ask(CreateTopic("own", config={"retention_hours": 168}))
     driven.settle()
@@ -20,8 +20,7 @@ def test_a_topic_gets_what_its_maker_did_not_say() -> None:
 
 
 def test_a_member_that_names_no_session_timeout_gets_the_operators() -> None:
-    driven = DrivenNode()
-    driven.node.options.session_timeout_ms = 12_000
+    driven = DrivenNode(options=NodeOptions(session_timeout_ms=12_000))
     driven.ask(CreateTopic("orders"))
     driven.settle()
     driven.ask(JoinGroup("billing", ["orders"], client_id="a"))

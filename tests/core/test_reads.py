@@ -3,7 +3,7 @@
 from goqueue.core.calls import Reply
 from goqueue.core.log.effects import Read, ReadResult
 from goqueue.core.ready import Ready
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, NewRecord, Publish, PublishReply, Refusal
+from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, NewRecord, Publish, PublishReply, Refusal, Side
 from tests.core.driven_node import DrivenNode, opened_empty
 
 MIB = 1 << 20
@@ -117,4 +117,4 @@ def test_a_recovery_that_succeeds_in_the_end_leaves_nothing_of_the_refused_ones(
     assert isinstance(driven.answer(Publish("orders", [NewRecord(None, b"more")])), PublishReply)
     driven.ask(Fetch("orders", 0, 0))
     assert [one.request.stream for one in driven.reads()] == [STREAM]
-    assert not driven.node.led.topics["orders"].lacks(0)
+    assert not driven.node.led.topics["orders"].lacks(0, Side.DATA)

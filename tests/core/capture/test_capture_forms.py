@@ -81,6 +81,7 @@ def test_any_value_comes_back(value: object) -> None:
         OrderedDict([("b", 1), ("a", 2)]),
         defaultdict(list, {"a": [1]}),
         array("q", [1, -1]),
+        range(7, 1 << 70, 3),
         bytearray(b"abc"),
         Published(1, 2, 3),
         [int, SyncToken],

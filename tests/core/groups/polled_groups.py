@@ -18,11 +18,11 @@ from goqueue.core.groups.verbs import (
     PolledBatches,
     PollGroup,
 )
-from goqueue.core.groups.wishes import Wishes
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.build import rebuild
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Caller, Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.wishes import Wishes
 from tests.core.driven_node import stored
 from tests.core.log.batches import WALL_MS
 

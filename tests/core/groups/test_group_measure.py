@@ -1,6 +1,6 @@
 """Groups in numbers: what is counted is what there is, and counting has a bound."""
 
-from goqueue.core.groups.measure import measured
+from goqueue.core.groups.measure import Sight, measured
 from goqueue.core.groups.verbs import (
     CommitOffsets,
     GroupHeartbeat,
@@ -23,7 +23,8 @@ def measure(groups: PolledGroups, request: MeasureGroups | None = None) -> Group
     def ages(now: int, topic: str, partition: int, offset: int) -> int:
         return (groups.shelves[topic, partition].end - offset) * 1000
 
-    return measured(groups.now, request or MeasureGroups(), groups.coordinator, groups.polls, groups.ends, ages)
+    sight = Sight(groups.now, groups.coordinator, groups.ends, ages)
+    return measured(request or MeasureGroups(), sight, groups.polls)
 
 
 def commit(groups: PolledGroups, group: str, *places: tuple[str, int, int]) -> None:
@@ -119,7 +120,7 @@ def test_the_ends_of_a_topic_are_looked_up_once_for_all_its_groups() -> None:
         asked.append((topic, partition))
         return groups.ends(topic, partition)
 
-    measured(0, MeasureGroups(), groups.coordinator, groups.polls, ends, lambda *_: 0)
+    measured(MeasureGroups(), Sight(0, groups.coordinator, ends, lambda *_: 0), groups.polls)
     assert asked == [("t", number) for number in range(5)]
 
 

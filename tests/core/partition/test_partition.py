@@ -11,6 +11,8 @@ from goqueue.core.partition.partition import Partition, Publishing
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import HEADER_BYTES, Lane, read_header
 from goqueue.core.records.build import encode
+from goqueue.core.records.headers import EXPIRES
+from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Code, Fetch, NewRecord, Published, Refusal
 from tests.core.driven_node import stored, token_of, values
 from tests.core.log.batches import FIRST, STREAM, WALL_MS, beginning, empty_log, settings_of
@@ -74,6 +76,18 @@ def test_messages_of_different_lanes_become_different_batches() -> None:
     assert values(effects) == [[b"a", b"c"], [b"b"]]
     confirm(partition, effects)
     assert publishing.results == [Published(0, 0, WALL_MS), Published(0, 2, WALL_MS), Published(0, 1, WALL_MS)]
+
+
+def test_a_message_with_a_time_to_live_says_until_when_and_so_does_its_batch() -> None:
+    partition = partition_of()
+    aged = NewRecord(None, b"v", (("a", b"b"),), timestamp=WALL_MS + 5, ttl_ms=100)
+    publish(partition, NewRecord(None, b"v", ttl_ms=7), aged, message())
+    [append, *_] = partition.take(0)
+    assert isinstance(append, Append)
+    [batch] = append.buffers
+    assert read_header(batch).is_expiring
+    headers = [record.headers for record in iterate(batch)]
+    assert headers == [((EXPIRES, b"%d" % (WALL_MS + 7)),), (("a", b"b"), (EXPIRES, b"%d" % (WALL_MS + 105))), ()]
 
 
 def test_a_batch_follows_the_messages_that_came_before_it() -> None:

@@ -11,6 +11,7 @@ from goqueue.core.records.batch import (
     APPEND_TIME,
     CONTROL,
     DELETE_HORIZON,
+    EXPIRING,
     HEADER_BYTES,
     LANE_SHIFT,
     TRANSACTIONAL,
@@ -64,6 +65,8 @@ def test_what_follows_from_the_fields() -> None:
 def test_each_flag_is_its_own_bit() -> None:
     assert PLAIN._replace(attributes=CONTROL).is_control
     assert PLAIN._replace(attributes=APPEND_TIME).is_append_time
+    assert PLAIN._replace(attributes=EXPIRING).is_expiring
+    assert not PLAIN.is_expiring
     assert PLAIN._replace(attributes=DELETE_HORIZON, base_timestamp=7).horizon_ms == 7
     assert PLAIN._replace(producer_id=0).has_producer
     assert (APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON) == (8, 16, 32, 64)
@@ -150,7 +153,7 @@ def test_flipped_bits_of_the_records_are_called_by_the_crc() -> None:
         ("lane", PLAIN._replace(attributes=5 << LANE_SHIFT)),
         ("lane", PLAIN._replace(attributes=7 << LANE_SHIFT)),
         ("attributes", PLAIN._replace(attributes=0x80)),
-        ("attributes", PLAIN._replace(attributes=0x800)),
+        ("attributes", PLAIN._replace(attributes=0x1000)),
         ("attributes", PLAIN._replace(attributes=0x4000)),
         ("attributes", PLAIN._replace(attributes=-0x8000)),
         ("attributes", PLAIN._replace(attributes=DELETE_HORIZON)),
@@ -191,7 +194,7 @@ def test_no_timestamp_is_allowed() -> None:
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("lane", Lane)
-@pytest.mark.parametrize("flags", [0, APPEND_TIME, TRANSACTIONAL, TRANSACTIONAL | CONTROL])
+@pytest.mark.parametrize("flags", [0, APPEND_TIME, TRANSACTIONAL, TRANSACTIONAL | CONTROL, EXPIRING])
 def test_every_codec_lane_and_flag_is_allowed(codec: Codec, lane: Lane, flags: int) -> None:
     header = validate_exact(framed(EMPTY_RECORD, PLAIN._replace(attributes=codec | lane << LANE_SHIFT | flags)))
     assert (header.codec, header.lane) == (codec, lane)

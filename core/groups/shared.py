@@ -1,0 +1,78 @@
+"""Shared groups, whose members are given messages and not partitions: what the work queues hear, and what they tell.
+
+The coordinator keeps the members of such a group and its settings; how far it has come, its queues know.
+"""
+
+from typing import Protocol
+
+from attrs import define, field
+
+from goqueue.core.groups import plan
+from goqueue.core.groups.plan import Ends
+from goqueue.core.groups.state import Group, Slot
+from goqueue.core.groups.verbs import FetchOffsets, GroupMode, GroupOffset, ResetOffsets
+from goqueue.core.verbs import Refusal
+
+
+@define
+class Departure:
+    """A member is gone: it has said so, or it is `lost`."""
+
+    group: str
+    member_id: str
+    lost: bool
+
+
+@define
+class SharedNews:
+    """What happened in shared groups since it was last taken; `all_differ` when the coordinator has begun anew."""
+
+    stood: dict[str, None] = field(factory=dict)
+    departures: list[Departure] = field(factory=list)
+    all_differ: bool = False
+
+    def stands(self, group: Group) -> None:
+        """A group is another than it was."""
+        if group.mode is GroupMode.SHARED:
+            self.stood[group.name] = None
+
+    def ended(self, name: str) -> None:
+        """A group is no more."""
+        self.stood[name] = None
+
+    def departed(self, group: Group, member_id: str, *, lost: bool) -> None:
+        """A member is gone."""
+        if group.mode is GroupMode.SHARED:
+            self.departures.append(Departure(group.name, member_id, lost))
+
+
+class Queues(Protocol):
+    """The work queues of shared groups."""
+
+    def offsets(self, group: str) -> dict[Slot, tuple[int, int]]:
+        """By partition, below which offset everything is settled, and how many messages are not."""
+
+    def refusal(self, topics: list[str]) -> Refusal | None:
+        """Why nothing can be said of some topics for now."""
+
+    def reset(self, now: int, to: int, request: ResetOffsets) -> None:
+        """Have the queues of a group go on from somewhere else, and answer when that is durable."""
+
+
+def fetched(
+    group: Group, request: FetchOffsets, topics: dict[str, int], queues: Queues, ends: Ends
+) -> list[GroupOffset] | Refusal:
+    """How far a shared group has come, partition by partition."""
+    known = queues.offsets(group.name)
+    read = (topic for member in group.members.values() for topic in member.topics)
+    names = sorted(dict.fromkeys(request.topics or [*read, *(topic for topic, _ in known)]))
+    refusal = queues.refusal(names)
+    if refusal is not None:
+        return refusal
+    offsets: list[GroupOffset] = []
+    for topic in names:
+        for partition in range(topics.get(topic, 0)):
+            slot = (topic, partition)
+            offset, lag = known.get(slot) or (-1, plan.left_to_read(group, None, ends(*slot)))
+            offsets.append(GroupOffset(topic, partition, offset, lag))
+    return offsets

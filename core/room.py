@@ -1,0 +1,186 @@
+"""What the rooms of a node have in common: groups, work queues, dead letters and delays, each with its own requests.
+
+A room is no part of a partition, and has none of its own. It asks the node for what a client may ask for and a little
+more (`Wishes`), and what it keeps lies in streams that it writes and reads so. Whatever carries a partition over a
+failed disk or to another node carries the rooms as well: they hear `failed` and `opened`, and begin anew from there.
+
+`Rooms` is where the node meets them: requests and answers are handed to whom they belong, and after every turn each
+room may write and speak. What it says rests on records that are durable, which the room sees to itself.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
+
+from attrs import define, field
+
+from goqueue.core.calls import Reply, Request
+from goqueue.core.clock import Clock
+from goqueue.core.led import Led
+from goqueue.core.partition.partition import Partition
+from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.wishes import Wish, Wishes, room_of
+
+# What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
+_ROUNDS_MAX = 10_000
+
+
+@define(eq=False)
+class Site:
+    """What every room stands on: time, chance, what the node leads, and a way to answer."""
+
+    clock: Clock
+    random: Random
+    led: Led
+    send: Callable[[int, Reply], None]
+
+
+class Room(Protocol):
+    """One room; see `GroupLeader` for the oldest."""
+
+    wishes: Wishes
+    # The classes of requests that come here.
+    takes: tuple[type, ...]
+
+    def ask(self, now: int, to: int, caller: Caller, request: Any, /) -> None:  # noqa: ANN401 - one of `takes`
+        """Take a request; it is answered by `Site.send`, now or later."""
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more."""
+
+    def forget_found(self) -> None:
+        """Let go of batches that are held in memory."""
+
+    def answered(self, now: int, number: int, reply: Reply) -> None:
+        """The answer to a wish."""
+
+    def topics_changed(self, now: int) -> None:
+        """There are other topics than before, or with other partitions or settings."""
+
+    def opened(self, now: int, partition: Partition) -> None:
+        """A stream can be used: for the first time, or again and maybe with other contents."""
+
+    def failed(self, now: int, stream: str, why: str) -> None:
+        """A stream, which maybe never was open, cannot be used until it is opened."""
+
+    def news(self, now: int, partition: Partition) -> None:
+        """There may be more to read in a stream, or less."""
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+
+    def clock_jumped(self, now: int) -> None:
+        """The wall clock was moved by more than a little."""
+
+    def settle(self, now: int) -> None:
+        """Write what is to be written, and say what may be said."""
+
+    def check(self) -> None:
+        """Assert the invariants."""
+
+
+@define(eq=False)
+class Rooms:
+    """All rooms of a node; the wishes of each bear its number."""
+
+    rooms: Sequence[Room]
+    _send: Callable[[int, Reply], None]
+    _by_request: dict[type, Room] = field(init=False)
+    _by_number: dict[int, Room] = field(init=False)
+    # Answers to wishes that no room has heard of yet.
+    _own: list[tuple[int, Reply]] = field(factory=list, init=False)
+    _topics_differ: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._by_number = {room.wishes.room: room for room in self.rooms}
+        assert len(self._by_number) == len(self.rooms)
+        self._by_request = {request: room for room in self.rooms for request in room.takes}
+
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+        """Hand a request to the room that takes it."""
+        room = self._by_request.get(type(request))
+        if room is not None:
+            room.ask(now, to, caller, request)
+        else:
+            self._send(to, Refusal(Code.UNAVAILABLE, f"{type(request).__name__} is not served yet"))
+
+    def answered(self, number: int, reply: Reply) -> None:
+        """Keep the answer to a wish until the rooms are attended to."""
+        self._own.append((number, reply))
+
+    def topics_changed(self) -> None:
+        """Have all rooms hear that the topics are others."""
+        self._topics_differ = True
+
+    def attend(self, now: int, perform: Callable[[int, int, Wish], None]) -> None:
+        """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
+        if self._topics_differ:
+            self._topics_differ = False
+            for room in self.rooms:
+                room.topics_changed(now)
+        for room in self.rooms:
+            room.settle(now)
+        rounds = 0
+        while self._own or any(room.wishes.asked for room in self.rooms):
+            rounds += 1
+            assert rounds < _ROUNDS_MAX, "a room asks at once for what it was refused"
+            own, self._own = self._own, []
+            for number, reply in own:
+                self._by_number[room_of(number)].answered(now, number, reply)
+            for room in self.rooms:
+                for number, wish in room.wishes.take():
+                    perform(now, number, wish)
+            for room in self.rooms:
+                room.settle(now)
+
+    # --- what all of them hear
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more."""
+        for room in self.rooms:
+            room.forget(to)
+
+    def forget_found(self) -> None:
+        """Let go of batches that are held in memory."""
+        for room in self.rooms:
+            room.forget_found()
+
+    def opened(self, now: int, partition: Partition) -> None:
+        """A stream can be used."""
+        for room in self.rooms:
+            room.opened(now, partition)
+
+    def failed(self, now: int, stream: str, why: str) -> None:
+        """A stream cannot be used."""
+        for room in self.rooms:
+            room.failed(now, stream, why)
+
+    def news(self, now: int, partition: Partition) -> None:
+        """There may be more to read in a stream."""
+        for room in self.rooms:
+            room.news(now, partition)
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        if self._own:
+            return 0
+        times = [room.deadline() for room in self.rooms]
+        return min((due for due in times if due is not None), default=None)
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+        for room in self.rooms:
+            room.wake(now)
+
+    def clock_jumped(self, now: int) -> None:
+        """The wall clock was moved by more than a little."""
+        for room in self.rooms:
+            room.clock_jumped(now)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        for room in self.rooms:
+            room.check()
