@@ -19,27 +19,47 @@ _OPEN = b"\x01"
 
 @define
 class Lease:
-    """A lease; `offsets` in order, `open` a byte for each, `left` how many are, `own` times other than `until`."""
+    """A lease; `open` has a byte for each offset in order, `left` says how many are, `own` has times unlike `until`.
+
+    Its offsets follow `first`, or are those of `scattered`.
+    """
 
     number: int
     member: str
+    since: int
     span_ms: int
     until: int
-    offsets: "range | array[int]"
+    first: int
+    scattered: "array[int] | None"
     open: bytearray
     left: int
     own: dict[int, int] = field(factory=dict)
 
+    @property
+    def offsets(self) -> "range | array[int]":
+        """All offsets that were leased."""
+        return range(self.first, self.first + len(self.open)) if self.scattered is None else self.scattered
+
     def at(self, offset: int) -> int:
         """Where an open offset is among all; -1 when it is not, or not open."""
-        offsets = self.offsets
-        if isinstance(offsets, range):
-            at = offset - offsets.start
+        scattered = self.scattered
+        if scattered is None:
+            at = offset - self.first
         else:
-            at = bisect_left(offsets, offset)
-            if at < len(offsets) and offsets[at] != offset:
+            at = bisect_left(scattered, offset)
+            if at < len(scattered) and scattered[at] != offset:
                 return -1
-        return at if 0 <= at < len(offsets) and self.open[at] else -1
+        return at if 0 <= at < len(self.open) and self.open[at] else -1
+
+    def has_open(self, start: int, end: int) -> bool:
+        """Whether a run is open as a whole."""
+        at = self.at(start)
+        if at < 0 or end - start == 1:
+            return at >= 0
+        last = at + end - start
+        if last > len(self.open) or self.open[at:last].count(0):
+            return False
+        return self.scattered is None or self.scattered[last - 1] == end - 1
 
     def open_runs(self) -> list[Run]:
         """What is open, as runs."""
@@ -74,18 +94,17 @@ class Leases:
 
     def add(self, now: int, number: int, member: str, span_ms: int, runs: list[Run]) -> None:
         """Lease runs to a member."""
-        offsets: range | array[int]
-        if len(runs) == 1:
-            offsets = range(*runs[0])
-        else:
-            offsets = array("q")
+        scattered: array[int] | None = None
+        if len(runs) > 1:
+            scattered = array("q")
             for run in runs:
-                offsets.extend(range(*run))
+                scattered.extend(range(*run))
+        count = sum(end - start for start, end in runs)
         until = now + span_ms * 1_000_000
         assert number not in self._leases
-        is_open = bytearray(_OPEN * len(offsets))
-        self._leases[number] = Lease(number, member, span_ms, until, offsets, is_open, len(offsets))
-        self._in_flight[member] = self._in_flight.get(member, 0) + len(offsets)
+        is_open = bytearray(_OPEN * count)
+        self._leases[number] = Lease(number, member, now, span_ms, until, runs[0][0], scattered, is_open, count)
+        self._in_flight[member] = self._in_flight.get(member, 0) + count
         self._ends.set(number, until)
 
     def get(self, number: int) -> Lease | None:
@@ -111,7 +130,7 @@ class Leases:
         for start, end in runs:
             at = lease.at(start)
             assert at >= 0
-            assert lease.offsets[at + end - start - 1] == end - 1
+            assert lease.scattered is None or lease.scattered[at + end - start - 1] == end - 1
             lease.open[at : at + end - start] = bytes(end - start)
             closed += end - start
             for offset in range(start, end) if lease.own else ():

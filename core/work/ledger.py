@@ -7,8 +7,11 @@ whose time has come is ready, and so is the next of a key when the one before it
 That a retry is ready is therefore unknown to a ledger that is replayed, until its time has come once more; a lease may
 take what to it still waits.
 
-A message that is to expire, or to be delivered later than it was written, enters by the same records: whoever reads it
-leases it, and dooms or returns it under that lease before anybody was given it.
+A message that has expired enters by the same records: whoever reads it leases it, and dooms or settles it under that
+lease before anybody was given it.
+
+What is of a lane is known of all that is below the reach, and kept with it. So a ledger that is replayed needs to read
+no batch for it.
 """
 
 from array import array
@@ -24,10 +27,12 @@ from goqueue.core.work.chains import Chains
 from goqueue.core.work.leases import Lease, Leases
 from goqueue.core.work.records import (
     WORK_CODEC,
+    Cut,
     Delivered,
     Doomed,
     Extended,
     LeaseRecord,
+    Opened,
     Record,
     Restarted,
     Returned,
@@ -37,6 +42,7 @@ from goqueue.core.work.records import (
     packed_runs,
     unpacked,
     unpacked_runs,
+    unpacked_triples,
 )
 from goqueue.core.work.window import (
     DOOMED,
@@ -79,7 +85,7 @@ class Ledger:
             for run in leased:
                 self._stir(*run)
                 window.mark(*run, LEASED)
-            self.leases.add(now, record.lease, record.member, record.span_ms, leased)
+            self.leases.add(now, record.lease, record.member, record.span_ms, sorted(leased))
             self.last_lease = max(self.last_lease, record.lease)
         if record.keys:
             offsets = [offset for runs in (leased, held) for run in runs for offset in range(*run)]
@@ -89,8 +95,7 @@ class Ledger:
                     self.chains.add(offset, key)
 
     def _settled(self, now: int, record: Settled) -> None:
-        bounds = unpacked(record.runs)
-        for lease, start, end in zip(bounds[::3], bounds[1::3], bounds[2::3], strict=True):
+        for lease, start, end in unpacked_triples(record.runs):
             if lease:
                 self.leases.close(lease, [(start, end)])
             else:
@@ -121,10 +126,28 @@ class Ledger:
     def _extended(self, now: int, record: Extended) -> None:
         self.leases.extend(now, record.lease, unpacked_runs(record.runs), record.span_ms)
 
+    def _opened(self, now: int, record: Opened) -> None:
+        if record.reach > self.window.reach:
+            self.window.open(record.reach, unpacked_triples(record.lanes))
+
     def _restarted(self, now: int, record: Restarted) -> None:
         self.window = Window(record.floor, record.floor)
         self.leases, self.chains, self.reasons = Leases(), Chains(), {}
         self._retries, self._retry_ends = Wheel(now), {}
+
+    def _cut(self, now: int, record: Cut) -> None:
+        window = self.window
+        end = window.reach
+        if record.reach >= end:
+            return
+        start = max(record.reach, window.floor)
+        if start < end:
+            self._forsake(start, end)
+            self._leave(start, end, SETTLED)
+        for first in [first for first in self._retry_ends if first >= record.reach]:
+            self._retries.drop(first)
+            del self._retry_ends[first]
+        window.cut(record.reach)
 
     # --- settling
 
@@ -194,7 +217,7 @@ class Ledger:
             window.reach,
             self.last_lease,
             numbers,
-            [bytes(window.pages[number]) for number in numbers],
+            [window.kept(number) for number in numbers],
             [packed([*window.failures.get(number, ())]) for number in numbers],
             [_lease_bytes(lease) for lease in self.leases.all()],
             packed(waits),
@@ -207,11 +230,7 @@ class Ledger:
         self._restarted(now, Restarted(0))
         window = self.window = Window(record.floor, record.reach)
         for number, page, failures in zip(record.numbers, record.pages, record.failures, strict=True):
-            window.pages[number] = bytearray(page)
-            window.counts = [count + page.count(status) for status, count in enumerate(window.counts)]
-            if failures:
-                window.failures[number] = array("H", unpacked(failures))
-        window.counts[SETTLED] = 0
+            window.restore(number, page, array("H", unpacked(failures)) if failures else None)
         self.last_lease = record.last_lease
         for content in record.leases:
             lease = WORK_CODEC.decode(content)
@@ -264,6 +283,8 @@ _APPLY: dict[type, Callable[[Ledger, int, Any], None]] = {
     Returned: Ledger._returned,
     Doomed: Ledger._doomed,
     Extended: Ledger._extended,
+    Opened: Ledger._opened,
     Restarted: Ledger._restarted,
+    Cut: Ledger._cut,
     Snapshot: Ledger._restored,
 }

@@ -9,96 +9,79 @@ each time, or is doomed when it failed as often as it may. A message that is rel
 attempt. Whoever moves dead letters asks for `dead`, and says `buried` when they are where they belong; what is dead and
 not buried is asked for again after a restart, so the move must bear repeating.
 
-Receipts are answered one by one, and acted on together: those that follow each other in a lease become one run.
+Receipts come as runs and are answered together (`proving`); only where it was not done is each answered on its own.
 """
 
-from array import array
-from collections.abc import Iterable, Sequence
-from enum import Enum
+from collections.abc import Sequence
 from random import Random
 
 from attrs import define, field
 
 from goqueue.core.client.backoff import Backoff
 from goqueue.core.clock import Clock
-from goqueue.core.errors import ProtocolError
+from goqueue.core.work.counts import Counts, Tally
+from goqueue.core.work.dealing import Dealer
+from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.leases import Lease
 from goqueue.core.work.ledger import Ledger
 from goqueue.core.work.plan import Offers, plan_delivery
-from goqueue.core.work.receipts import STEM_LETTERS, Seal, read_offset, read_stem, spelled_offset
+from goqueue.core.work.proving import Answer, prove
+from goqueue.core.work.receipts import Seal
 from goqueue.core.work.records import (
     WORK_CODEC,
+    Cut,
+    Delivered,
     Doomed,
     Extended,
     Record,
     Restarted,
     Returned,
     Settled,
-    packed,
     packed_runs,
-    unpacked,
+    packed_triples,
+    unpacked_runs,
+    unpacked_triples,
 )
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX, WorkSettings
-from goqueue.core.work.window import DOOMED, HELD, LEASED, READY, SETTLED, WAITING, Run, join
+from goqueue.core.work.shares import Shares
+from goqueue.core.work.verbs import LeaseRun, ReceiptRun
+from goqueue.core.work.window import DOOMED, HELD, LEASED, READY, WAITING, Run, join
 
 EPOCH_BITS = 32
+# Why a message is given up; what was said by whoever rejected it stands behind a colon.
 TOO_OFTEN = "max_attempts"
+REJECTED = "rejected"
+EXPIRED = "expired"
 _SNAPSHOT_BYTES_MIN = 1 << 16
 # A record of settled runs takes in the next one up to this size: it is copied each time.
 _SETTLED_BYTES = 1 << 12
 
 
-class Outcome(Enum):
-    """What a receipt was answered."""
-
-    DONE = "done"
-    # The message is settled already, by this receipt or another one.
-    SETTLED = "settled"
-    # The lease is over, and the message is on its way to somebody else.
-    STALE = "stale"
-    FORGED = "forged"
-
-
 @define
 class Grant:
-    """What a member was given: a lease, its offsets in order, and which attempt each of them is."""
+    """What a member was given, in the order in which it is to be delivered; `until` is when the lease ends."""
 
     lease: int
-    offsets: "range | array[int]"
-    attempts: list[int]
+    runs: list[LeaseRun]
     until: int
 
 
 @define
-class Counts:
-    """How many messages are where; those beyond the reach are not among them."""
-
-    in_flight: int
-    ready: int
-    waiting: int
-    held: int
-    doomed: int
-
-
-@define
-class _Held:
-    """The lease of some receipts, if it has anything open, and which offsets of it they stand for."""
-
-    lease: Lease | None
-    attempt: int
-    offsets: list[int] = field(factory=list)
-
-
-@define
 class WorkQueue:
-    """The work queue of a group on a partition; `epoch` is higher than that of any queue before it."""
+    """The work queue of a group on a partition; `epoch` is higher than that of any queue before it.
+
+    With an index of lanes it chooses among them, and delivers nothing that the index does not know of yet.
+    """
 
     _clock: Clock
     _random: Random
     seal: Seal
     _epoch: int
     settings: WorkSettings
+    _lanes: LaneIndex | None = None
+    _dealer: Dealer | None = field(default=None, init=False)
     ledger: Ledger = field(init=False)
+    tally: Tally = field(factory=Tally, init=False)
     _records: list[Record] = field(factory=list, init=False)
     _count: int = field(default=0, init=False)
     # Bytes of records since the last snapshot, and how large that was.
@@ -108,6 +91,19 @@ class WorkQueue:
     def __attrs_post_init__(self) -> None:
         assert 0 < self._epoch < 1 << 63 - EPOCH_BITS
         self.ledger = Ledger(self._clock)
+        self.configure(self.settings)
+
+    def configure(self, settings: WorkSettings) -> None:
+        """Go on by other settings."""
+        before, self.settings = self.settings, settings
+        ways = settings.lane_weights, settings.starvation_ms
+        if self._lanes is not None and (self._dealer is None or ways != (before.lane_weights, before.starvation_ms)):
+            self._dealer = Dealer(self._lanes, Shares(settings.lane_weights, settings.starvation_ms * 1_000_000))
+
+    def deal_by(self, lanes: LaneIndex) -> None:
+        """Choose among lanes by another index."""
+        self._lanes, self._dealer = lanes, None
+        self.configure(self.settings)
 
     # --- records
 
@@ -158,135 +154,159 @@ class WorkQueue:
         count = min(count, self.room(member))
         if count <= 0:
             return []
+        dealer = None if self.settings.key_ordered else self._dealer
+        if dealer is not None and dealer.chooses(window):
+            return dealer.wanted(now, window, count)
         runs = window.ready(count)
-        count -= sum(end - start for start, end in runs)
-        if count and window.counts[HELD] < self.settings.held_max:
-            join(runs, window.reach, window.reach + count)
+        count -= _length(runs)
+        end = window.reach + count
+        if dealer is not None:
+            end = min(end, dealer.end(window))
+        if end > window.reach and window.counts[HELD] < self.settings.held_max:
+            join(runs, window.reach, end)
         return runs
 
     def lease(self, now: int, member: str, offers: Offers, span_ms: int = 0) -> Grant | None:
-        """Give a member what was found of what it wanted, as far as it is still to be had."""
+        """Give a member what was found of what it wanted, as far as it is still to be had.
+
+        None is given also where all that was found has expired, or waits for its key: there may be more to want then.
+        """
         assert 0 <= span_ms <= SPAN_MS_MAX
         self.wake(now)
-        number = self._epoch << EPOCH_BITS | self._count + 1
-        delivered, gone = plan_delivery(self.ledger, self.settings, offers, self.room(member))
-        if gone:
-            self._settle_runs(now, gone)
-        if delivered is None:
+        dealer = None if self.settings.key_ordered else self._dealer
+        for opened in dealer.opening(self.ledger.window, offers) if dealer is not None else ():
+            self._keep(now, opened)
+        plan = plan_delivery(self.ledger, self.settings, offers, self.room(member))
+        self._settle_runs(now, plan.gone)
+        if plan.delivered is None:
             return None
-        delivered.lease, delivered.member = number, member
-        delivered.span_ms = span_ms or self.settings.visibility_ms
+        grant = self._deliver(now, member, plan.delivered, plan.expired, span_ms or self.settings.visibility_ms)
+        if grant is not None and dealer is not None:
+            dealer.dealt(now, self._clock.wall_ms(now), self.ledger.window, grant.runs, offers)
+        return grant
+
+    def _deliver(self, now: int, member: str, delivered: Delivered, expired: list[Run], span_ms: int) -> Grant | None:
+        """Lease what was planned, and give up what of it has expired."""
+        number = delivered.lease = self._epoch << EPOCH_BITS | self._count + 1
+        delivered.member, delivered.span_ms = member, span_ms
         self._keep(now, delivered)
+        runs = unpacked_runs(delivered.leased)
+        self._count += bool(runs)
+        if expired:
+            self.tally.expired += _length(expired)
+            self._give_up(now, number, expired, False, EXPIRED)
+            runs = [part for run in runs for part in self.ledger.window.runs(LEASED, *run)]
         lease = self.ledger.leases.get(number)
         if lease is None:
             return None
-        self._count += 1
-        window = self.ledger.window
-        if window.failures:
-            attempts = [window.failed(offset) + 1 for offset in lease.offsets]
-        else:
-            attempts = [1] * len(lease.offsets)
-        return Grant(number, lease.offsets, attempts, lease.until)
+        self.tally.delivered += lease.left
+        return Grant(number, self._lease_runs(lease, runs), lease.until)
 
-    def receipts(self, grant: Grant) -> list[str]:
-        """The receipts of what was given."""
-        stems = {attempt: self.seal.stem(grant.lease, attempt) for attempt in dict.fromkeys(grant.attempts)}
-        pairs = zip(grant.attempts, grant.offsets, strict=True)
-        return [stems[attempt] + spelled_offset(offset) for attempt, offset in pairs]
+    def _lease_runs(self, lease: Lease, runs: list[Run]) -> list[LeaseRun]:
+        """Runs of a lease as runs of one attempt each."""
+        until_ms, stems = self._clock.wall_ms(lease.until), dict[int, str]()
+        found: list[LeaseRun] = []
+        for run in runs:
+            for start, end, failures in self.ledger.window.by_failures(*run):
+                attempt = failures + 1
+                if attempt not in stems:
+                    stems[attempt] = self.seal.stem(lease.number, attempt)
+                last = found[-1] if found else None
+                if last is not None and last.attempt == attempt and last.first_offset + last.count == start:
+                    last.count += end - start
+                else:
+                    found.append(LeaseRun(start, end - start, attempt, stems[attempt], until_ms))
+        return found
 
     # --- receipts
 
-    def ack(self, now: int, receipts: Sequence[str]) -> list[Outcome]:
+    def ack(self, now: int, receipts: Sequence[ReceiptRun]) -> Answer:
         """Settle messages."""
-        outcomes, found = self._open(now, receipts)
+        answer, found = self._open(now, receipts)
         if found:
-            self._keep(now, Settled(packed([each for lease, runs in found for run in runs for each in (lease, *run)])))
-        return outcomes
+            self._observe(now, found)
+            self._keep(now, Settled(packed_triples([(lease, *run) for lease, runs in found for run in runs])))
+        return answer
 
-    def nack(self, now: int, receipts: Sequence[str], delay_ms: int | None = None) -> list[Outcome]:
+    def nack(self, now: int, receipts: Sequence[ReceiptRun], delay_ms: int | None = None) -> Answer:
         """Have messages tried again, after a while or what their attempts ask for; or never, after too many."""
         assert delay_ms is None or 0 <= delay_ms <= DELAY_MS_MAX
-        outcomes, found = self._open(now, receipts)
+        answer, found = self._open(now, receipts)
         for lease, runs in found:
-            self._fail(now, lease, runs, delay_ms)
-        return outcomes
+            self.tally.nacked += _length(runs)
+            at, dead = self._fail(now, lease, runs, delay_ms)
+            answer.at = max(answer.at, at)
+            answer.dead += dead
+        return answer
 
-    def reject(self, now: int, receipts: Sequence[str], reason: str) -> list[Outcome]:
+    def reject(self, now: int, receipts: Sequence[ReceiptRun], reason: str) -> Answer:
         """Have messages never tried again."""
-        outcomes, found = self._open(now, receipts)
+        answer, found = self._open(now, receipts)
         for lease, runs in found:
-            self._keep(now, Doomed(lease, packed_runs(runs), True, reason))
-        return outcomes
+            self.tally.rejected += _length(runs)
+            self._give_up(now, lease, runs, True, f"{REJECTED}:{reason}" if reason else REJECTED)
+            answer.dead += _length(runs)
+        return answer
 
-    def extend(self, now: int, receipts: Sequence[str], span_ms: int) -> list[Outcome]:
+    def extend(self, now: int, receipts: Sequence[ReceiptRun], span_ms: int) -> Answer:
         """Let messages be leased for a span from now, longer or shorter than they were."""
         assert 0 <= span_ms <= SPAN_MS_MAX
-        outcomes, found = self._open(now, receipts)
+        answer, found = self._open(now, receipts)
         for lease, runs in found:
+            self.tally.extended += _length(runs)
             self._keep(now, Extended(lease, packed_runs(runs), span_ms))
-        return outcomes
+            answer.at = now + span_ms * 1_000_000
+        return answer
 
-    def release(self, now: int, receipts: Sequence[str]) -> list[Outcome]:
+    def release(self, now: int, receipts: Sequence[ReceiptRun]) -> Answer:
         """Take back messages that were not begun."""
-        outcomes, found = self._open(now, receipts)
+        answer, found = self._open(now, receipts)
         for lease, runs in found:
+            self.tally.released += _length(runs)
             self._keep(now, Returned(lease, packed_runs(runs), False, 0, 0))
-        return outcomes
+        return answer
 
-    def _open(self, now: int, receipts: Iterable[str]) -> tuple[list[Outcome], list[tuple[int, list[Run]]]]:
-        """What each receipt is to be answered, and the open runs that they stand for, by lease."""
+    def _open(self, now: int, receipts: Sequence[ReceiptRun]) -> tuple[Answer, list[tuple[int, list[Run]]]]:
+        """What to answer, and the open runs that receipts stand for, by lease."""
         self.wake(now)
-        outcomes: list[Outcome] = []
-        stems: dict[str, _Held | None] = {}
-        window = self.ledger.window
-        for text in receipts:
-            stem = text[:STEM_LETTERS]
-            held = stems[stem] if stem in stems else stems.setdefault(stem, self._held(stem))
-            try:
-                offset = read_offset(text[STEM_LETTERS:])
-            except ProtocolError:
-                held = None
-            if held is None:
-                outcomes.append(Outcome.FORGED)
-            elif held.lease is None or held.lease.at(offset) < 0:
-                outcomes.append(self._past(offset))
-            elif held.attempt == window.failed(offset) + 1:
-                held.offsets.append(offset)
-                outcomes.append(Outcome.DONE)
-            else:
-                outcomes.append(Outcome.FORGED)
-        live = [(held.lease, held.offsets) for held in stems.values() if held is not None and held.offsets]
-        return outcomes, [(lease.number, _ordered_runs(offsets)) for lease, offsets in live if lease is not None]
+        return prove(self.ledger, self.seal, receipts)
 
-    def _held(self, letters: str) -> "_Held | None":
-        """What the receipts of a stem may stand for; None for one that was made up."""
-        try:
-            stem = read_stem(letters)
-        except ProtocolError:
-            return None
-        return _Held(self.ledger.leases.get(stem.lease), stem.attempt) if self.seal.is_genuine(stem) else None
-
-    def _past(self, offset: int) -> Outcome:
-        """What a genuine receipt is answered whose lease has no such message any more."""
-        window = self.ledger.window
-        is_settled = offset < window.reach and window.status(offset) == SETTLED
-        return Outcome.SETTLED if is_settled else Outcome.STALE
+    def _observe(self, now: int, found: list[tuple[int, list[Run]]]) -> None:
+        """Count what is acknowledged, and how long it took."""
+        for number, runs in found:
+            lease, count = self.ledger.leases.get(number), _length(runs)
+            assert lease is not None
+            self.tally.acked += count
+            self.tally.ack_latency.observe(now - lease.since, count)
 
     # --- failing
 
-    def _fail(self, now: int, lease: int, runs: list[Run], delay_ms: int | None = None) -> None:
-        """Runs of a lease came to nothing: those that failed equally often wait together."""
+    def _fail(self, now: int, lease: int, runs: list[Run], delay_ms: int | None = None) -> tuple[int, int]:
+        """Runs of a lease came to nothing: those that failed equally often wait together.
+
+        When the last of them is tried again, 0 when none is, and how many are dead letters instead.
+        """
+        at = dead = 0
         by_failures: dict[int, list[Run]] = {}
         for run in runs:
             for start, end, failures in self.ledger.window.by_failures(*run):
                 join(by_failures.setdefault(failures, []), start, end)
         for failures, failed in sorted(by_failures.items()):
-            content = packed_runs(failed)
             if failures + 1 >= self.settings.max_attempts:
-                self._keep(now, Doomed(lease, content, True, TOO_OFTEN))
+                self._give_up(now, lease, failed, True, TOO_OFTEN)
+                dead += _length(failed)
                 continue
             wait_ms = self._backoff_ms(failures + 1) if delay_ms is None else delay_ms
-            self._keep(now, Returned(lease, content, True, wait_ms, self._clock.wall_ms(now) + wait_ms))
+            self._keep(now, Returned(lease, packed_runs(failed), True, wait_ms, self._clock.wall_ms(now) + wait_ms))
+            at = max(at, now + wait_ms * 1_000_000)
+        return at, dead
+
+    def _give_up(self, now: int, lease: int, runs: list[Run], failed: bool, reason: str) -> None:
+        """Runs of a lease are dead letters, or dropped where there are none."""
+        if self.settings.dlq:
+            self._keep(now, Doomed(lease, packed_runs(runs), failed, reason))
+        else:
+            self._keep(now, Settled(packed_triples([(lease, *run) for run in runs])))
 
     def _backoff_ms(self, failures: int) -> int:
         settings = self.settings
@@ -332,6 +352,11 @@ class WorkQueue:
         elif start > window.floor:
             self._settle_runs(now, [(window.floor, start)])
 
+    def cut(self, now: int, end: int) -> None:
+        """The partition ends at an offset: what was known of messages beyond it is of others that were lost."""
+        if end < self.ledger.window.reach:
+            self._keep(now, Cut(end))
+
     def restart(self, now: int, floor: int) -> None:
         """Forget everything, and go on at an offset."""
         assert floor >= 0
@@ -340,7 +365,7 @@ class WorkQueue:
     def _settle_runs(self, now: int, runs: list[Run]) -> None:
         """Settle runs whoever has them."""
         if runs:
-            self._keep(now, Settled(packed([each for run in runs for each in (0, *run)])))
+            self._keep(now, Settled(packed_triples([(0, *run) for run in runs])))
 
     # --- time
 
@@ -356,6 +381,7 @@ class WorkQueue:
             # A tick later than its last nanosecond at most: the wheel says that it is over.
             runs = lease.over(now)
             if runs:
+                self.tally.timed_out += _length(runs)
                 self._fail(now, lease.number, runs)
             self.ledger.leases.watch(lease)
         self.ledger.ring(now)
@@ -372,18 +398,25 @@ class WorkQueue:
         counts = self.ledger.window.counts
         return Counts(counts[LEASED], counts[READY], counts[WAITING], counts[HELD], counts[DOOMED])
 
+    def lane_counts(self) -> list[tuple[int, int]]:
+        """How many messages are ready, also beyond the reach, and in flight, by lane; nothing without an index."""
+        return [] if self._dealer is None else self._dealer.counts(self.ledger.window)
+
     def check(self) -> None:
         """Assert the invariants."""
         self.ledger.check()
-        settled = [record for record in self._records if isinstance(record, Settled)]
-        assert all(len(unpacked(record.runs)) % 3 == 0 for record in settled)
+        if self._dealer is not None:
+            self._dealer.shares.check()
+        for record in self._records:
+            assert not isinstance(record, Settled) or unpacked_triples(record.runs)
+
+
+def _length(runs: list[Run]) -> int:
+    return sum(end - start for start, end in runs)
 
 
 def _ordered_runs(offsets: list[int]) -> list[Run]:
     """Offsets in any order, some maybe twice, as runs."""
-    offsets.sort()
-    if offsets and offsets[-1] - offsets[0] == len(offsets) - 1 == len({*offsets}) - 1:
-        return [(offsets[0], offsets[-1] + 1)]
     runs: list[Run] = []
     for offset in sorted({*offsets}):
         join(runs, offset, offset + 1)

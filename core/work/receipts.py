@@ -23,12 +23,15 @@ from attrs import define, field
 from mmh3 import hash64
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.work.verbs import ReceiptRun
 
 _STEM = Struct("<BHQQ8s")
 _OFFSET = Struct("<xQ")
 _VERSION = 1
 STEM_LETTERS = 36
 _OFFSET_LETTERS = 12
+# Stems that are remembered, since whoever was given messages shows them again soon.
+_PROVED_MAX = 512
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
@@ -59,6 +62,11 @@ def read_offset(letters: str) -> int:
     return offset
 
 
+def read_receipt(text: str) -> ReceiptRun:
+    """Take a receipt apart; ProtocolError when it is none. Whether its stem is one shows when it is used."""
+    return ReceiptRun(text[:STEM_LETTERS], read_offset(text[STEM_LETTERS:]))
+
+
 def _content(letters: str) -> bytes:
     try:
         return a2b_base64(letters.encode("ascii").translate(_FROM_URL))
@@ -85,6 +93,7 @@ class Seal:
     partition: int
     home: int = field(init=False)
     _names: bytes = field(init=False)
+    _proved: dict[str, Stem] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         assert 16 <= len(self._secret) <= 64
@@ -97,11 +106,33 @@ class Seal:
 
     def stem(self, lease: int, attempt: int) -> str:
         """What the receipts of one attempt of a lease begin with."""
-        return _letters(_STEM.pack(_VERSION, attempt, self.home, lease, self.tag(lease)))
+        stem = Stem(attempt, self.home, lease, self.tag(lease))
+        letters = _letters(_STEM.pack(_VERSION, *stem))
+        self._remember(letters, stem)
+        return letters
 
     def receipt(self, lease: int, offset: int, attempt: int) -> str:
         """The receipt of a message."""
         return self.stem(lease, attempt) + spelled_offset(offset)
+
+    def proved(self, letters: str) -> Stem | None:
+        """What the stem of a receipt says; None when this seal has not made it."""
+        stem = self._proved.get(letters)
+        if stem is not None:
+            return stem
+        try:
+            stem = read_stem(letters)
+        except ProtocolError:
+            return None
+        if not self.is_genuine(stem):
+            return None
+        self._remember(letters, stem)
+        return stem
+
+    def _remember(self, letters: str, stem: Stem) -> None:
+        if len(self._proved) >= _PROVED_MAX:
+            self._proved.clear()
+        self._proved[letters] = stem
 
     def is_genuine(self, stem: Stem) -> bool:
         """Whether this seal made a stem."""

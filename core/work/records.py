@@ -9,6 +9,7 @@ spans they came from, so that a retry comes when it was due also after a restart
 it off by more than its span. A lease has its whole span again after a restart: its member may not know of that.
 """
 
+from collections.abc import Iterable
 from struct import Struct, pack, unpack
 
 from attrs import define
@@ -82,6 +83,21 @@ class Restarted:
 
 
 @define
+class Cut:
+    """The partition lost what lay at an offset and beyond, and other messages come there; `reach` is at most that."""
+
+    reach: int
+
+
+@define
+class Opened:
+    """Everything up to a reach is ready; `lanes` are the runs that are not normal: triples of first, end and lane."""
+
+    reach: int
+    lanes: bytes
+
+
+@define
 class LeaseRecord:
     """A lease in a snapshot: `runs` are those of its offsets that are open."""
 
@@ -95,7 +111,8 @@ class LeaseRecord:
 class Snapshot:
     """Everything: pages by number with their statuses and failures, leases, waits, dead letters, and keys.
 
-    `waits` are a first offset, the one after the last, until when and the span left; `keys` offsets and hashes.
+    A page that is a single byte is all alike. `waits` are a first offset, the one after the last, until when and the
+    span left; `keys` offsets and hashes.
     """
 
     floor: int
@@ -111,7 +128,7 @@ class Snapshot:
     keys: bytes
 
 
-Record = Delivered | Settled | Returned | Doomed | Extended | Restarted | Snapshot
+Record = Delivered | Settled | Returned | Doomed | Extended | Restarted | Opened | Cut | Snapshot
 
 WORK_CODEC = Codec(
     {
@@ -123,6 +140,8 @@ WORK_CODEC = Codec(
         6: Restarted,
         7: LeaseRecord,
         8: Snapshot,
+        9: Opened,
+        10: Cut,
     }
 )
 
@@ -150,3 +169,16 @@ def unpacked_runs(content: bytes) -> list[tuple[int, int]]:
     if len(bounds) % 2:
         raise ProtocolError(f"{len(bounds)} bounds are no whole number of runs")
     return list(zip(bounds[::2], bounds[1::2], strict=True))
+
+
+def packed_triples(triples: Iterable[tuple[int, int, int]]) -> bytes:
+    """Triples of numbers as bytes."""
+    return packed([each for triple in triples for each in triple])
+
+
+def unpacked_triples(content: bytes) -> list[tuple[int, int, int]]:
+    """The triples that `packed_triples` made bytes of."""
+    numbers = unpacked(content)
+    if len(numbers) % 3:
+        raise ProtocolError(f"{len(numbers)} numbers are no whole number of triples")
+    return list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))

@@ -12,10 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from goqueue.core.work.queue import EPOCH_BITS, Outcome
+from goqueue.core.work.proving import Outcome
+from goqueue.core.work.queue import EPOCH_BITS
 from goqueue.core.work.receipts import STEM_LETTERS, read_stem
 from goqueue.core.work.settings import WorkSettings
-from tests.core.work.worked import ABSENT, MS, Worked
+from tests.core.work.worked import ABSENT, MS, Worked, attempts, spelled
 
 PICKS = st.lists(st.integers(0, 1 << 16), min_size=1, max_size=8)
 MEMBERS = st.sampled_from(["a", "b", "c"])
@@ -132,23 +133,36 @@ class WorkMachine(RuleBasedStateMachine):
         """A member is given what nobody has, of each key only the first, and not before its time."""
         self.follow_time()
         grant = self.worked.poll(member, count, span_ms)
+        for offset in sorted(self.worked.expired):
+            if self.worked.queue.ledger.reasons.get(offset) == "expired":
+                message = self.model.messages.setdefault(offset, Message())
+                assert not message.lease
+                assert message.end in ("", "dead")
+                message.end = "dead"
         if grant is None:
             return
-        assert len(grant.offsets) <= count
+        given = spelled(grant)
+        assert len(given) <= count
         until = self.now + (span_ms or VISIBILITY_MS) * MS
-        given = self.worked.queue.receipts(grant)
-        for offset, attempt, receipt in zip(grant.offsets, grant.attempts, given, strict=True):
-            message = self.model.messages.setdefault(offset, Message())
+        for offset, attempt in attempts(grant).items():
+            message, receipt = self.model.messages.setdefault(offset, Message()), given[offset]
             assert not message.end
             assert not message.lease
             assert message.earliest <= self.now, "it came early"
             assert attempt == message.failures + 1
             assert self.worked.keys[offset] != ABSENT
+            assert offset not in self.worked.expired
             message.lease, message.member = grant.lease, member
             message.earliest = message.latest = until
             self.model.receipts[receipt] = (grant.lease, offset)
             assert read_stem(receipt[:STEM_LETTERS]).lease >> EPOCH_BITS == self.worked.epoch
-        self.is_ordered([*grant.offsets])
+        self.is_ordered([*given])
+
+    @rule(picks=PICKS)
+    def expire(self, picks: list[int]) -> None:
+        """The time of some messages is over."""
+        if self.worked.keys:
+            self.worked.expired.update(pick % len(self.worked.keys) for pick in picks)
 
     def is_ordered(self, offsets: list[int]) -> None:
         """In a queue ordered by key, all that comes before in its key is done with."""
@@ -164,7 +178,7 @@ class WorkMachine(RuleBasedStateMachine):
         """Messages are done."""
         receipts = self.chosen(picks)
         self.follow_time()
-        for message in self.expect(receipts, self.worked.queue.ack(self.now, receipts)):
+        for message in self.expect(receipts, self.worked.ack(self.now, receipts)):
             message.end, message.lease = "settled", 0
 
     @rule(picks=PICKS, delay_ms=st.sampled_from([None, 0, 300, 3_000]))
@@ -172,7 +186,7 @@ class WorkMachine(RuleBasedStateMachine):
         """Messages failed."""
         receipts = self.chosen(picks)
         self.follow_time()
-        for message in self.expect(receipts, self.worked.queue.nack(self.now, receipts, delay_ms)):
+        for message in self.expect(receipts, self.worked.nack(self.now, receipts, delay_ms)):
             self.fail(message, delay_ms)
 
     @rule(picks=PICKS)
@@ -180,7 +194,7 @@ class WorkMachine(RuleBasedStateMachine):
         """Messages will never do."""
         receipts = self.chosen(picks)
         self.follow_time()
-        for message in self.expect(receipts, self.worked.queue.reject(self.now, receipts, "bad")):
+        for message in self.expect(receipts, self.worked.reject(self.now, receipts, "bad")):
             message.end, message.lease = "dead", 0
             message.failures += 1
 
@@ -189,7 +203,7 @@ class WorkMachine(RuleBasedStateMachine):
         """Messages take longer."""
         receipts = self.chosen(picks)
         self.follow_time()
-        for message in self.expect(receipts, self.worked.queue.extend(self.now, receipts, span_ms)):
+        for message in self.expect(receipts, self.worked.extend(self.now, receipts, span_ms)):
             message.earliest = message.latest = self.now + span_ms * MS
 
     @rule(picks=PICKS)
@@ -197,7 +211,7 @@ class WorkMachine(RuleBasedStateMachine):
         """Messages were not begun."""
         receipts = self.chosen(picks)
         self.follow_time()
-        for message in self.expect(receipts, self.worked.queue.release(self.now, receipts)):
+        for message in self.expect(receipts, self.worked.release(self.now, receipts)):
             message.lease = message.earliest = message.latest = 0
 
     @rule(member=MEMBERS, is_lost=st.booleans())
@@ -216,11 +230,11 @@ class WorkMachine(RuleBasedStateMachine):
     def bury(self, count: int) -> None:
         """Dead letters are moved."""
         dead = self.worked.queue.dead(count)
-        for offset, reason, attempts in dead:
+        for offset, reason, tried in dead:
             message = self.model.messages[offset]
             assert message.end == "dead"
-            assert attempts == message.failures
-            assert reason in ("bad", "max_attempts")
+            assert tried == message.failures
+            assert reason in ("rejected:bad", "max_attempts", "expired")
             message.end = "settled"
         self.worked.queue.buried(self.now, [offset for offset, _, _ in dead])
 

@@ -3,11 +3,12 @@
 import pytest
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.work.counts import Counts
 from goqueue.core.work.plan import Offers
-from goqueue.core.work.queue import Counts, Outcome
+from goqueue.core.work.proving import Outcome
 from goqueue.core.work.receipts import STEM_LETTERS, Seal, read_offset, read_stem
 from goqueue.core.work.settings import WorkSettings
-from tests.core.work.worked import ABSENT, MS, SECRET, Worked
+from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, spelled
 
 DONE, STALE, SETTLED, FORGED = Outcome.DONE, Outcome.STALE, Outcome.SETTLED, Outcome.FORGED
 
@@ -36,7 +37,9 @@ def test_of_two_who_read_the_same_only_the_first_is_given_it() -> None:
     assert worked.queue.wanted(0, "a", 5) == worked.queue.wanted(0, "b", 5) == [(0, 5)]
     assert worked.queue.lease(0, "a", offers) is not None
     assert worked.queue.lease(0, "b", offers) is None
-    assert worked.queue.lease(0, "b", Offers([(3, 7)], range(3, 7))).offsets == range(5, 7)  # type: ignore[union-attr]
+    grant = worked.queue.lease(0, "b", Offers([(3, 7)], range(3, 7)))
+    assert grant is not None
+    assert attempts(grant) == {5: 1, 6: 1}
 
 
 def test_what_lies_beyond_a_hole_in_what_was_read_is_not_given() -> None:
@@ -51,9 +54,9 @@ def test_an_acknowledged_message_is_not_given_again_and_the_floor_follows() -> N
     worked = Worked()
     worked.publish(5)
     receipts = worked.receipts("a", 5)
-    assert worked.queue.ack(0, [receipts[1], receipts[0], receipts[3]]) == [DONE] * 3
+    assert worked.ack(0, [receipts[1], receipts[0], receipts[3]]) == [DONE] * 3
     assert worked.queue.floor == 2
-    assert worked.queue.ack(0, [receipts[2]]) == [DONE]
+    assert worked.ack(0, [receipts[2]]) == [DONE]
     assert worked.queue.floor == 4
     worked.let_pass(60_000)
     assert offsets_of(worked, "b", 5) == [4]
@@ -68,19 +71,19 @@ def test_a_message_that_is_not_settled_in_time_is_given_to_somebody_else_as_its_
     worked.let_pass(1 + 1_000)
     grant = worked.poll("b", 3)
     assert grant is not None
-    assert grant.attempts == [2, 2, 2]
-    assert worked.queue.ack(worked.now, [old[1]]) == [STALE]
-    assert worked.queue.ack(worked.now, worked.queue.receipts(grant)) == [DONE] * 3
-    assert worked.queue.ack(worked.now, [old[1]]) == [SETTLED]
+    assert attempts(grant) == {0: 2, 1: 2, 2: 2}
+    assert worked.ack(worked.now, [old[1]]) == [STALE]
+    assert worked.ack(worked.now, [*spelled(grant).values()]) == [DONE] * 3
+    assert worked.ack(worked.now, [old[1]]) == [SETTLED]
 
 
 def test_a_receipt_counts_once_in_a_call_and_between_calls() -> None:
     worked = Worked()
     worked.publish(2)
     receipts = worked.receipts("a", 2)
-    assert worked.queue.ack(0, [receipts[0], receipts[0]]) == [DONE, DONE]
-    assert worked.queue.ack(0, [receipts[0]]) == [SETTLED]
-    assert worked.queue.nack(0, [receipts[0]]) == [SETTLED]
+    assert worked.ack(0, [receipts[0], receipts[0]]) == [DONE, DONE]
+    assert worked.ack(0, [receipts[0]]) == [SETTLED]
+    assert worked.nack(0, [receipts[0]]) == [SETTLED]
     assert worked.queue.counts() == Counts(1, 0, 0, 0, 0)
 
 
@@ -89,18 +92,18 @@ def test_extending_one_of_a_lease_leaves_the_others_as_they_were() -> None:
     worked.publish(3)
     receipts = worked.receipts("a", 3, 10_000)
     worked.let_pass(9_000)
-    assert worked.queue.extend(worked.now, [receipts[1]], 20_000) == [DONE]
+    assert worked.extend(worked.now, [receipts[1]], 20_000) == [DONE]
     worked.let_pass(1_000)
     assert worked.queue.counts() == Counts(1, 0, 2, 0, 0)
     worked.let_pass(18_999)
-    assert worked.queue.ack(worked.now, [receipts[1]]) == [DONE]
+    assert worked.ack(worked.now, [receipts[1]]) == [DONE]
 
 
 def test_extending_by_nothing_ends_a_lease() -> None:
     worked = Worked()
     worked.publish(2)
     receipts = worked.receipts("a", 2)
-    assert worked.queue.extend(worked.now, [*receipts.values()], 0) == [DONE, DONE]
+    assert worked.extend(worked.now, [*receipts.values()], 0) == [DONE, DONE]
     worked.let_pass(1)
     assert worked.queue.counts() == Counts(0, 0, 2, 0, 0)
 
@@ -113,7 +116,7 @@ def test_a_member_has_no_more_in_flight_than_it_may() -> None:
     assert worked.queue.wanted(0, "a", 9) == []
     assert worked.queue.lease(0, "a", Offers([(3, 6)], range(3, 6))) is None
     assert offsets_of(worked, "b", 2) == [3, 4]
-    worked.queue.ack(0, [receipts[1]])
+    worked.ack(0, [receipts[1]])
     assert offsets_of(worked, "a", 9) == [5]
 
 
@@ -123,8 +126,8 @@ def test_what_is_not_there_any_more_needs_no_settling() -> None:
     receipts = worked.receipts("a", 6)
     assert [*receipts] == [1, 4]
     assert worked.queue.floor == 1
-    worked.queue.nack(0, [receipts[4]], 0)
-    worked.queue.ack(0, [receipts[1]])
+    worked.nack(0, [receipts[4]], 0)
+    worked.ack(0, [receipts[1]])
     worked.keys[4] = ABSENT
     assert worked.poll("a", 6) is None
     assert worked.queue.floor == 6
@@ -139,12 +142,12 @@ def test_attempts_are_paused_longer_each_time_and_end_as_a_dead_letter() -> None
     for attempt, span_ms in ((1, 1_000), (2, 2_000), (3, 3_000)):
         grant = worked.poll("a", 1)
         assert grant is not None
-        assert grant.attempts == [attempt]
-        worked.queue.nack(worked.now, worked.queue.receipts(grant))
+        assert attempts(grant) == {0: attempt}
+        worked.nack(worked.now, [*spelled(grant).values()])
         worked.let_pass(span_ms // 2 - 1)
         assert worked.poll("a", 1) is None
         worked.let_pass(span_ms // 2 + 1)
-    worked.queue.nack(worked.now, [*worked.receipts("a", 1).values()])
+    worked.nack(worked.now, [*worked.receipts("a", 1).values()])
     assert worked.queue.dead(10) == [(0, "max_attempts", 4)]
     worked.let_pass(100_000)
     assert worked.poll("a", 1) is None
@@ -158,7 +161,7 @@ def test_a_delay_that_is_asked_for_is_kept_to_the_millisecond() -> None:
     worked = Worked()
     worked.publish(1)
     worked.now = 700_000
-    worked.queue.nack(worked.now, [*worked.receipts("a", 1).values()], 250)
+    worked.nack(worked.now, [*worked.receipts("a", 1).values()], 250)
     worked.let_pass(249)
     assert worked.poll("a", 1) is None
     worked.let_pass(2)
@@ -169,26 +172,26 @@ def test_a_rejected_message_is_dead_at_once_and_keeps_its_reason() -> None:
     worked = Worked()
     worked.publish(3)
     receipts = worked.receipts("a", 3)
-    assert worked.queue.reject(0, [receipts[1]], "no such customer") == [DONE]
-    assert worked.queue.dead(10) == [(1, "no such customer", 1)]
-    assert worked.queue.ack(0, [receipts[1]]) == [STALE]
+    assert worked.reject(0, [receipts[1]], "no such customer") == [DONE]
+    assert worked.queue.dead(10) == [(1, "rejected:no such customer", 1)]
+    assert worked.ack(0, [receipts[1]]) == [STALE]
 
 
 def test_what_is_released_or_left_behind_was_not_tried_and_what_is_lost_was() -> None:
     worked = Worked()
     worked.publish(3)
     receipts = worked.receipts("a", 3)
-    worked.queue.release(0, [receipts[2]])
+    worked.release(0, [receipts[2]])
     worked.queue.leave(0, "a")
     grant = worked.poll("b", 3)
     assert grant is not None
-    assert grant.attempts == [1, 1, 1]
+    assert attempts(grant) == {0: 1, 1: 1, 2: 1}
     worked.queue.lose(0, "b")
     assert worked.queue.counts() == Counts(0, 0, 3, 0, 0)
     worked.let_pass(1_000)
     grant = worked.poll("c", 3)
     assert grant is not None
-    assert grant.attempts == [2, 2, 2]
+    assert attempts(grant) == {0: 2, 1: 2, 2: 2}
 
 
 # --- keys
@@ -200,20 +203,20 @@ def test_a_key_is_given_one_message_at_a_time_while_others_flow() -> None:
     first = worked.receipts("a", 10)
     assert [*first] == [0, 2, 3, 6]
     assert worked.poll("b", 10) is None
-    worked.queue.nack(0, [first[0]], 5_000)
-    worked.queue.ack(0, [first[2]])
+    worked.nack(0, [first[0]], 5_000)
+    worked.ack(0, [first[2]])
     assert offsets_of(worked, "b", 10) == [5]
     worked.let_pass(5_000)
     again = worked.receipts("b", 10)
     assert [*again] == [0]
-    worked.queue.ack(worked.now, [again[0]])
+    worked.ack(worked.now, [again[0]])
     assert offsets_of(worked, "b", 10) == [1]
 
 
 def test_a_poisoned_key_goes_on_after_its_first_message_was_given_up() -> None:
     worked = Worked(WorkSettings(key_ordered=True, max_attempts=1))
     worked.keys = [7, 7, 7]
-    worked.queue.nack(0, [*worked.receipts("a", 3).values()])
+    worked.nack(0, [*worked.receipts("a", 3).values()])
     assert worked.queue.dead(3) == [(0, "max_attempts", 1)]
     assert offsets_of(worked, "a", 3) == [1]
 
@@ -225,7 +228,7 @@ def test_a_bound_on_what_is_held_stops_the_reach_and_not_what_is_to_come_again()
     assert [*first] == [0]
     assert worked.queue.counts() == Counts(1, 0, 0, 2, 0)
     assert worked.queue.wanted(0, "a", 5) == []
-    worked.queue.ack(0, [first[0]])
+    worked.ack(0, [first[0]])
     assert offsets_of(worked, "a", 5) == [1, 4]
 
 
@@ -236,7 +239,7 @@ def test_what_retention_takes_leaves_no_key_and_no_lease_behind() -> None:
     worked.queue.trim(0, 2)
     worked.queue.check()
     assert worked.queue.floor == 2
-    assert worked.queue.ack(0, [receipts[0]]) == [SETTLED]
+    assert worked.ack(0, [receipts[0]]) == [SETTLED]
     assert offsets_of(worked, "a", 6) == [2]
     worked.queue.trim(0, 100)
     worked.queue.check()
@@ -255,9 +258,9 @@ def test_a_receipt_of_another_group_and_one_that_was_altered_are_forged() -> Non
     lease = read_stem(receipt[:STEM_LETTERS]).lease
     forged = [other.receipt(lease, 0, 1), Seal(b"?" * 16, "billing", "orders", 3).receipt(lease, 0, 1)]
     forged += [worked.queue.seal.receipt(lease, 0, 2), "", "x", "é" * 48, "A" * 48, receipt[:-1]]
-    assert worked.queue.ack(0, forged) == [FORGED] * len(forged)
+    assert worked.ack(0, forged) == [FORGED] * len(forged)
     unknown = worked.queue.seal.receipt(lease + 1, 0, 1)
-    assert worked.queue.ack(0, [unknown, receipt]) == [STALE, DONE]
+    assert worked.ack(0, [unknown, receipt]) == [STALE, DONE]
 
 
 def test_every_letter_of_a_receipt_counts() -> None:
@@ -266,8 +269,19 @@ def test_every_letter_of_a_receipt_counts() -> None:
     [receipt] = worked.receipts("a", 1).values()
     for at in range(len(receipt)):
         changed = receipt[:at] + ("B" if receipt[at] == "A" else "A") + receipt[at + 1 :]
-        assert worked.queue.ack(0, [changed])[0] in (FORGED, STALE)
-    assert worked.queue.ack(0, [receipt]) == [DONE]
+        assert worked.ack(0, [changed])[0] in (FORGED, STALE)
+    assert worked.ack(0, [receipt]) == [DONE]
+
+
+def test_a_stem_is_proved_anew_when_it_was_forgotten() -> None:
+    worked = Worked()
+    worked.publish(2_000)
+    stems = [worked.queue.seal.stem(number, 1) for number in range(2_000)]
+    assert [stem.lease for letters in stems if (stem := worked.queue.seal.proved(letters)) is not None] == [
+        *range(2_000)
+    ]
+    assert worked.queue.seal.proved(Seal(b"?" * 16, "billing", "orders", 3).stem(7, 1)) is None
+    assert worked.queue.seal.proved("?") is None
 
 
 @pytest.mark.parametrize("text", ["", "short", "B" * 47, "B" * 49, "*" * 48, "ü" * 48])
@@ -285,28 +299,28 @@ def test_a_restart_loses_nothing_that_was_durable() -> None:
     worked = Worked(WorkSettings(max_attempts=2))
     worked.publish(8)
     receipts = worked.receipts("a", 6)
-    worked.queue.ack(0, [receipts[0], receipts[3]])
-    worked.queue.nack(0, [receipts[4]], 10_000)
-    worked.queue.reject(0, [receipts[5]], "bad")
+    worked.ack(0, [receipts[0], receipts[3]])
+    worked.nack(0, [receipts[4]], 10_000)
+    worked.reject(0, [receipts[5]], "bad")
     worked.flush()
     before = worked.queue.counts()
     worked.now = 4_000 * MS
     worked.restart()
     assert worked.queue.counts() == before
-    assert worked.queue.dead(9) == [(5, "bad", 1)]
-    assert worked.queue.ack(worked.now, [receipts[1]]) == [DONE]
+    assert worked.queue.dead(9) == [(5, "rejected:bad", 1)]
+    assert worked.ack(worked.now, [receipts[1]]) == [DONE]
     worked.let_pass(5_999)
     assert offsets_of(worked, "b", 9) == [6, 7]
     worked.let_pass(1)
     grant = worked.poll("b", 9)
     assert grant is not None
-    assert (grant.offsets, grant.attempts) == (range(4, 5), [2])
+    assert attempts(grant) == {4: 2}
 
 
 def test_a_jump_of_the_calendar_puts_no_retry_off_by_more_than_its_delay() -> None:
     worked = Worked()
     worked.publish(1)
-    worked.queue.nack(0, [*worked.receipts("a", 1).values()], 10_000)
+    worked.nack(0, [*worked.receipts("a", 1).values()], 10_000)
     worked.flush()
     worked.wall_ms -= 1_000_000_000
     worked.restart()
@@ -320,8 +334,8 @@ def test_a_lease_that_a_crash_took_gives_its_number_to_no_other() -> None:
     lost = worked.receipts("a", 1)[0]
     worked.restart()
     found = worked.receipts("b", 1)[0]
-    assert worked.queue.ack(0, [lost]) == [STALE]
-    assert worked.queue.ack(0, [found]) == [DONE]
+    assert worked.ack(0, [lost]) == [STALE]
+    assert worked.ack(0, [found]) == [DONE]
 
 
 def test_settling_in_order_costs_a_few_bytes_a_call_and_a_page_of_memory() -> None:
@@ -330,12 +344,12 @@ def test_settling_in_order_costs_a_few_bytes_a_call_and_a_page_of_memory() -> No
     stuck = worked.receipts("b", 1)
     written = 0
     while receipts := worked.receipts("a", 1_000):
-        assert set(worked.queue.ack(worked.now, [*receipts.values()])) == {DONE}
+        assert set(worked.ack(worked.now, [*receipts.values()])) == {DONE}
         written += sum(map(len, worked.queue.take()))
     window = worked.queue.ledger.window
     assert len(window.pages) == 1
     assert written / 100 < 100
-    assert worked.queue.ack(worked.now, [*stuck.values()]) == [DONE]
+    assert worked.ack(worked.now, [*stuck.values()]) == [DONE]
     assert worked.queue.floor == 100_000
     assert not window.pages
 
@@ -346,7 +360,7 @@ def test_settled_calls_that_follow_each_other_are_one_record() -> None:
     receipts = worked.receipts("a", 100)
     worked.flush()
     for receipt in receipts.values():
-        worked.queue.ack(0, [receipt])
+        worked.ack(0, [receipt])
     assert len(worked.queue.take()) == 1
     assert worked.queue.floor == 100
 
@@ -356,8 +370,8 @@ def test_a_snapshot_is_wanted_when_replay_grows_and_stands_for_what_came_before(
     worked.keys = [offset % 7 for offset in range(20_000)]
     while not worked.queue.wants_snapshot:
         receipts = [*worked.receipts("a", 50).values()]
-        worked.queue.ack(worked.now, receipts[1:])
-        worked.queue.nack(worked.now, receipts[:1], 0)
+        worked.ack(worked.now, receipts[1:])
+        worked.nack(worked.now, receipts[:1], 0)
         worked.let_pass(1)
         worked.flush()
     queue = worked.queue
@@ -380,11 +394,11 @@ def test_a_record_that_cannot_be_read_is_refused(content: bytes) -> None:
 def test_a_retry_that_came_before_the_restart_does_not_come_again_with_what_waits_for_another() -> None:
     worked = Worked()
     worked.publish(2)
-    worked.queue.nack(worked.now, [*worked.receipts("a", 2).values()], 10_000)
+    worked.nack(worked.now, [*worked.receipts("a", 2).values()], 10_000)
     worked.let_pass(10_000)
     again = worked.receipts("a", 2)
-    worked.queue.nack(worked.now, [again[1]], 60_000)
-    worked.queue.release(worked.now, [again[0]])
+    worked.nack(worked.now, [again[1]], 60_000)
+    worked.release(worked.now, [again[0]])
     worked.flush()
     worked.wall_ms -= 1_000_000
     worked.restart()

@@ -1,14 +1,21 @@
 """A work queue with messages and time around it, for tests: what it wants is read from a list of keys."""
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from random import Random
 
 from attrs import define, field
 
 from goqueue.core.clock import Clock
+from goqueue.core.errors import ProtocolError
+from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.plan import Offers
+from goqueue.core.work.proving import Answer, Outcome
 from goqueue.core.work.queue import Grant, WorkQueue
-from goqueue.core.work.receipts import Seal
+from goqueue.core.work.receipts import Seal, read_receipt, spelled_offset
 from goqueue.core.work.settings import WorkSettings
+from goqueue.core.work.verbs import ReceiptRun
 
 MS = 1_000_000
 WALL_MS = 1_700_000_000_000
@@ -22,9 +29,23 @@ def seal() -> Seal:
     return Seal(SECRET, "billing", "orders", 3)
 
 
+def attempts(grant: Grant) -> dict[int, int]:
+    """Which attempt each message is that was given, in the order in which they were."""
+    return {run.first_offset + at: run.attempt for run in grant.runs for at in range(run.count)}
+
+
+def spelled(grant: Grant) -> dict[int, str]:
+    """The receipts of what was given, a text each."""
+    offsets = [(run, run.first_offset + at) for run in grant.runs for at in range(run.count)]
+    return {offset: run.stem + spelled_offset(offset) for run, offset in offsets}
+
+
 @define
 class Worked:
-    """A queue over `keys`, the key of each message, None without one and ABSENT where there is none."""
+    """A queue over `keys`, the key of each message, None without one and ABSENT where there is none.
+
+    With an index of lanes, `lanes` has the lane of each message. Those in `expired` are past their time.
+    """
 
     settings: WorkSettings = field(factory=WorkSettings)
     keys: list[int | None] = field(factory=list)
@@ -32,6 +53,9 @@ class Worked:
     wall_ms: int = WALL_MS
     epoch: int = 1
     journal: list[bytes] = field(factory=list)
+    index: LaneIndex | None = None
+    lanes: list[int] = field(factory=list)
+    expired: set[int] = field(factory=set)
     queue: WorkQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -39,13 +63,19 @@ class Worked:
 
     def fresh(self) -> WorkQueue:
         """A queue that knows nothing."""
-        return WorkQueue(
-            Clock(self.now, self.wall_ms + self.now // MS), Random(self.epoch), seal(), self.epoch, self.settings
-        )
+        clock = Clock(self.now, self.wall_ms + self.now // MS)
+        return WorkQueue(clock, Random(self.epoch), seal(), self.epoch, self.settings, self.index)
 
     def publish(self, count: int, key: int | None = None) -> None:
         """Messages more."""
         self.keys += [key] * count
+
+    def publish_in(self, lane: int, count: int) -> None:
+        """A batch in a lane."""
+        assert self.index is not None
+        self.index.add_run(len(self.keys), len(self.keys) + count, lane)
+        self.publish(count)
+        self.lanes += [lane] * count
 
     def poll(self, member: str, count: int, span_ms: int = 0) -> Grant | None:
         """What a member is given."""
@@ -55,13 +85,47 @@ class Worked:
             if start < len(self.keys)
         ]
         found = [offset for run in read for offset in range(*run) if self.keys[offset] != ABSENT]
-        offers = Offers(read, found, [self.keys[offset] for offset in found])
+        expired = [offset for offset in found if offset in self.expired]
+        offers = Offers(read, found, [self.keys[offset] for offset in found], expired)
         return self.queue.lease(self.now, member, offers, span_ms)
 
     def receipts(self, member: str, count: int, span_ms: int = 0) -> dict[int, str]:
         """The same, as receipts by offset."""
         grant = self.poll(member, count, span_ms)
-        return {} if grant is None else dict(zip(grant.offsets, self.queue.receipts(grant), strict=True))
+        return {} if grant is None else spelled(grant)
+
+    # --- receipts one by one
+
+    def ack(self, now: int, texts: Sequence[str]) -> list[Outcome]:
+        """Messages are done."""
+        return self._outcomes(texts, partial(self.queue.ack, now))
+
+    def nack(self, now: int, texts: Sequence[str], delay_ms: int | None = None) -> list[Outcome]:
+        """Messages failed."""
+        return self._outcomes(texts, partial(self.queue.nack, now, delay_ms=delay_ms))
+
+    def reject(self, now: int, texts: Sequence[str], reason: str) -> list[Outcome]:
+        """Messages will never do."""
+        return self._outcomes(texts, partial(self.queue.reject, now, reason=reason))
+
+    def extend(self, now: int, texts: Sequence[str], span_ms: int) -> list[Outcome]:
+        """Messages take longer."""
+        return self._outcomes(texts, partial(self.queue.extend, now, span_ms=span_ms))
+
+    def release(self, now: int, texts: Sequence[str]) -> list[Outcome]:
+        """Messages were not begun."""
+        return self._outcomes(texts, partial(self.queue.release, now))
+
+    def _outcomes(self, texts: Sequence[str], verb: Callable[[list[ReceiptRun]], Answer]) -> list[Outcome]:
+        runs: list[ReceiptRun] = []
+        for text in texts:
+            with suppress(ProtocolError):
+                runs.append(read_receipt(text))
+        answer = verb(runs)
+        assert answer.done + len(answer.others) == len(runs)
+        others = {stem + spelled_offset(offset): outcome for stem, offset, outcome in answer.others}
+        readable = {run.stem + spelled_offset(run.first_offset) for run in runs}
+        return [others.get(text, Outcome.DONE) if text in readable else Outcome.FORGED for text in texts]
 
     def let_pass(self, span_ms: int) -> None:
         """Time passes, and the queue is woken whenever it asks for it."""

@@ -1,0 +1,386 @@
+"""The ledger of one partition: the stream in which all groups' work queues on it are kept, and the dead letters' moves.
+
+Records of a queue lie under the name of its group, those of the moves under an empty key, and the secret of the receipts
+under a key of its own; a name without a value is a queue that ended. All that a turn changed is one batch.
+
+    LOADING  --everything read-->  READY  --an append or a read is refused-->  FAILED  --opened, or a pause-->  LOADING
+
+What is in memory may be ahead of the disk, so what is promised waits until `durable` has come to what `appended` was.
+After a failure nobody knows what was written: the queues are dropped, and read anew under an epoch of their own.
+
+Records are changes, so the stream would grow for ever. When it has grown by more than its queues take, all of them are
+written as snapshots at the head of a segment, a page, and what lies before the page goes once it is durable. So a start
+reads a page and what came after it. A page may be lost half-way: each snapshot stands for itself, and what is before it
+is still there.
+
+Invariants: batches are durable in their order. Nothing is in `queues` that was not replayed or begun here.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+
+from attrs import define, field
+
+from goqueue.core.calls import Reply
+from goqueue.core.dead.moves import Moves
+from goqueue.core.errors import BatchError, ProtocolError
+from goqueue.core.partition.partition import Partition
+from goqueue.core.records.batch import validate
+from goqueue.core.records.build import encode
+from goqueue.core.records.record import iterate
+from goqueue.core.records.varint import Readable
+from goqueue.core.room import Site
+from goqueue.core.verbs import (
+    Acks,
+    Fetch,
+    Fetched,
+    InitProducer,
+    ProducerReply,
+    PublishBatch,
+    Published,
+    PublishReply,
+    Refusal,
+    Side,
+)
+from goqueue.core.wishes import RollSide, TrimSide
+from goqueue.core.work.errands import Errands, Turn
+from goqueue.core.work.feed import LaneFeed
+from goqueue.core.work.queue import WorkQueue
+from goqueue.core.work.receipts import Seal
+from goqueue.core.work.records import WORK_CODEC, Restarted, Snapshot
+from goqueue.core.work.settings import WorkSettings
+
+MOVES_KEY, SECRET_KEY = b"", b"\x00secret"
+_SECRET_BYTES = 32
+_READ_BYTES = 1 << 20
+_BATCH_BYTES = 1 << 20
+_PAGE_BYTES_MIN = 1 << 20
+_PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
+# Lease numbers have 31 bits for the epoch.
+_EPOCHS_END = 1 << 31
+
+Entry = tuple[bytes, bytes | None]
+
+
+class Standing(Enum):
+    """How far a book is from being written to."""
+
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@define
+class _Batch:
+    """A batch under way: the count it makes durable, 0 for none, and whether a page begins or ends with it."""
+
+    number: int
+    begins_page: bool = False
+    ends_page: bool = False
+
+
+@define(eq=False)
+class Book:
+    """The queues of one partition; `appended` and `durable` count what was written since the last load."""
+
+    topic: str
+    partition: int
+    _site: Site
+    _errands: Errands
+    _turn: Turn
+    # The settings of a group on a topic.
+    _settings: Callable[[str, str], WorkSettings]
+    standing: Standing = Standing.LOADING
+    why: str = ""
+    # How often the stream was read: with each time, all that was in memory is void.
+    load: int = 0
+    appended: int = 0
+    durable: int = 0
+    queues: dict[str, WorkQueue] = field(factory=dict)
+    moves: Moves = field(factory=Moves)
+    lanes: LaneFeed = field(init=False)
+    _secret: bytes = b""
+    _epoch: int = 0
+    _start: int = 0
+    # The numbers of what is under way; answers to others are of no use any more.
+    _numbering: int = 0
+    _reading: int = 0
+    _appending: dict[int, _Batch] = field(factory=dict)
+    # Queues that may have something to write, and entries that are none of a queue's.
+    _touched: dict[str, None] = field(factory=dict)
+    _entries: list[Entry] = field(factory=list)
+    # Bytes since the page, those of the page, and where the stream may begin once the page is durable.
+    _grown: int = 0
+    _page_bytes: int = 0
+    _page_offset: int = -1
+    _retry_at: int = 0
+    _pause_ns: int = _PAUSE_LEAST_NS
+
+    def __attrs_post_init__(self) -> None:
+        self.lanes = LaneFeed(self, self._errands, self._turn)
+
+    @property
+    def slot(self) -> tuple[str, int]:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its queues can be used."""
+        return self.standing is Standing.READY
+
+    # --- getting ready
+
+    def opened(self, partition: Partition) -> None:
+        """The stream can be used: for the first time, or again and with other contents."""
+        assert partition.side is Side.LEDGER
+        self._pause_ns, self._start = _PAUSE_LEAST_NS, partition.log.start_offset
+        self._begin_load()
+
+    def failed(self, why: str) -> None:
+        """The stream cannot be used, and `opened` says when it can."""
+        self._forsake()
+        self.standing, self.why, self._retry_at = Standing.FAILED, why, 0
+        self._turn.stir(self)
+
+    def unreadable(self, now: int, why: str) -> None:
+        """What the stream holds cannot be read; it is tried again, with growing pauses."""
+        self.failed(why)
+        self._retry_at = now + self._pause_ns
+        self._pause_ns = min(2 * self._pause_ns, _PAUSE_MOST_NS)
+
+    def _forsake(self) -> None:
+        self.queues, self.moves, self._secret = {}, Moves(), b""
+        self.lanes = LaneFeed(self, self._errands, self._turn)
+        self._touched, self._entries = {}, []
+        self._appending, self.appended, self.durable = {}, 0, 0
+        self._grown, self._page_bytes, self._page_offset = 0, 0, -1
+        self._numbering = self._reading = 0
+
+    def reload(self) -> None:
+        """Read everything once more: what was known of the partition is not so."""
+        self._begin_load()
+
+    def _begin_load(self) -> None:
+        self._forsake()
+        self.standing, self.why, self._retry_at = Standing.LOADING, "", 0
+        self.load += 1
+        self._turn.stir(self)
+        # A lease that was lost with the memory must not share its number with a later one.
+        self._numbering = self._errands.ask(self, InitProducer())
+
+    def _read(self, offset: int) -> None:
+        self._reading = self._errands.ask(self, Fetch(*self.slot, offset, _READ_BYTES, side=Side.LEDGER, looks=True))
+
+    def answered(self, now: int, number: int, reply: Reply) -> None:
+        """The answer to a wish, which may be of no use any more."""
+        if number == self._numbering:
+            self._numbered(now, reply)
+        elif number == self._reading:
+            self._fetched(now, reply)
+        elif number in self._appending:
+            self._published(now, number, reply)
+
+    def _numbered(self, now: int, reply: Reply) -> None:
+        self._numbering = 0
+        if isinstance(reply, ProducerReply):
+            assert 0 < reply.producer_id < _EPOCHS_END
+            self._epoch = reply.producer_id
+            self._read(self._start)
+        else:
+            assert isinstance(reply, Refusal)
+            self.unreadable(now, reply.message)
+
+    def _fetched(self, now: int, reply: Reply) -> None:
+        self._reading = 0
+        if isinstance(reply, Refusal):
+            self.unreadable(now, reply.message)
+            return
+        assert isinstance(reply, Fetched)
+        if not reply.batches:
+            self._ready()
+            return
+        try:
+            for key, value in _entries(reply.batches):
+                self._replay(now, key, value)
+        except (BatchError, ProtocolError) as error:
+            self.unreadable(now, str(error))
+        else:
+            self._grown += len(reply.batches)
+            self._read(reply.next_offset)
+
+    def _replay(self, now: int, key: bytes, value: bytes | None) -> None:
+        if key == SECRET_KEY:
+            self._secret = value or b""
+        elif key == MOVES_KEY:
+            self.moves.replay(now, value or b"")
+        elif value is None:
+            self.queues.pop(key.decode(), None)
+        else:
+            queue = self.queues.get(key.decode())
+            if queue is None:
+                if not isinstance(WORK_CODEC.decode(value), Restarted | Snapshot):
+                    # Its snapshot comes: a queue that ended, or one that was never begun, has nothing to change.
+                    return
+                queue = self._make(key.decode())
+            queue.replay(now, value)
+
+    def _ready(self) -> None:
+        self.standing = Standing.READY
+        self._turn.stir(self)
+        self._turn.touch(self)
+        if not self._secret:
+            self._secret = self._site.random.getrandbits(8 * _SECRET_BYTES).to_bytes(_SECRET_BYTES, "little")
+            self._entries.append((SECRET_KEY, self._secret))
+
+    # --- queues
+
+    def _make(self, group: str) -> WorkQueue:
+        if not self._secret:
+            raise ProtocolError(f"the ledger of {self.topic}-{self.partition} has a queue and no secret before it")
+        site, settings = self._site, self._settings(self.topic, group)
+        seal = Seal(self._secret, group, self.topic, self.partition)
+        queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, self._epoch, settings, self.lanes.index)
+        return queue
+
+    def begin(self, now: int, group: str, floor: int) -> WorkQueue:
+        """A queue for a group that had none, from an offset on."""
+        assert self.is_ready
+        assert group not in self.queues
+        queue = self._make(group)
+        queue.restart(now, floor)
+        self.touch(group)
+        return queue
+
+    def feed_anew(self) -> None:
+        """Find out about lanes from further back than it was begun with."""
+        self.lanes = LaneFeed(self, self._errands, self._turn)
+        for queue in self.queues.values():
+            queue.deal_by(self.lanes.index)
+
+    def end(self, group: str) -> None:
+        """A group is no more."""
+        if self.queues.pop(group, None) is not None:
+            self._touched.pop(group, None)
+            self._entries.append((group.encode(), None))
+            self._turn.touch(self)
+
+    def touch(self, group: str) -> None:
+        """A queue may have something to write."""
+        self._touched[group] = None
+        self._turn.touch(self)
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether there may be something to write."""
+        return self.is_ready and bool(self._touched or self._entries or not self.moves.has_taken)
+
+    # --- writing
+
+    def write(self, now: int) -> list[str]:
+        """Write all that the queues and the moves have changed; it is durable with what `appended` is then.
+
+        Answers the groups whose queues were touched.
+        """
+        assert self.is_ready
+        entries, self._entries = self._entries, []
+        touched, self._touched = self._touched, {}
+        for group in touched:
+            key = group.encode()
+            entries += [(key, content) for content in self.queues[group].take()]
+        entries += [(MOVES_KEY, content) for content in self.moves.take()]
+        if entries:
+            self._append(now, entries)
+        if self._grown > max(_PAGE_BYTES_MIN, 2 * self._page_bytes) and self._page_offset < 0:
+            self._turn_page(now)
+        return [*touched]
+
+    def _append(self, now: int, entries: list[Entry], *, is_page: bool = False) -> None:
+        batches = _batches(self._site.clock.wall_ms(now), entries)
+        size = sum(map(len, batches))
+        self._grown += size
+        self.appended += 1
+        for at, batch in enumerate(batches):
+            number = self._errands.ask(self, PublishBatch(*self.slot, batch, Acks.ALL, Side.LEDGER))
+            is_last = at == len(batches) - 1
+            count = self.appended if is_last else 0
+            self._appending[number] = _Batch(count, is_page and not at, is_page and is_last)
+        if is_page:
+            self._grown, self._page_bytes = 0, size
+
+    def _turn_page(self, now: int) -> None:
+        """Write everything once more, at the head of a segment."""
+        for queue in self.queues.values():
+            assert not queue.take(), "a queue was changed and not touched"
+        self._errands.ask(self, RollSide(*self.slot, Side.LEDGER))
+        entries: list[Entry] = [(SECRET_KEY, self._secret)]
+        entries += [(group.encode(), queue.snapshot(now)) for group, queue in self.queues.items()]
+        entries.append((MOVES_KEY, self.moves.snapshot(now)))
+        self._page_offset = 0
+        self._append(now, entries, is_page=True)
+
+    def _published(self, now: int, number: int, reply: Reply) -> None:
+        result = reply.results[0] if isinstance(reply, PublishReply) else reply
+        if not isinstance(result, Published):
+            assert isinstance(result, Refusal)
+            self.unreadable(now, result.message)
+            return
+        assert number == next(iter(self._appending)), "batches are durable in their order"
+        batch = self._appending.pop(number)
+        if batch.number:
+            self.durable = batch.number
+            self._turn.stir(self)
+        if batch.begins_page:
+            self._page_offset = result.offset
+        if batch.ends_page:
+            self._errands.ask(self, TrimSide(*self.slot, Side.LEDGER, self._page_offset))
+            self._start, self._page_offset = self._page_offset, -1
+
+    # --- time
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        return self._retry_at or None
+
+    def wake(self, now: int) -> None:
+        """Read again what could not be read for a passing reason."""
+        if self._retry_at and self._retry_at <= now:
+            self._begin_load()
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        assert sum(batch.number > 0 for batch in self._appending.values()) == self.appended - self.durable
+        assert not self._appending or self.is_ready
+        assert not self._retry_at or self.standing is Standing.FAILED
+        assert bool(self._reading or self._numbering) == (self.standing is Standing.LOADING)
+        assert not self.queues or self.standing is not Standing.FAILED
+        assert self._touched.keys() <= self.queues.keys()
+        self.moves.check()
+        for queue in self.queues.values():
+            queue.check()
+
+
+def _entries(batches: Readable) -> Iterator[Entry]:
+    """The records of some batches. Raises BatchError where they are damaged."""
+    at = 0
+    while at < len(batches):
+        size = validate(batches, at, compacted=True).size
+        for record in iterate(batches[at : at + size]):
+            yield bytes(record.key or b""), None if record.value is None else bytes(record.value)
+        at += size
+
+
+def _batches(wall_ms: int, entries: list[Entry]) -> list[bytearray]:
+    """Entries as batches of about a megabyte at most; one entry is never cut."""
+    batches: list[bytearray] = []
+    records: list[tuple[int, bytes, bytes | None, tuple[()]]] = []
+    size = 0
+    for key, value in entries:
+        records.append((wall_ms, key, value, ()))
+        size += len(key) + len(value or b"")
+        if size >= _BATCH_BYTES:
+            batches.append(encode(records))
+            records, size = [], 0
+    if records:
+        batches.append(encode(records))
+    return batches

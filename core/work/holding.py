@@ -1,0 +1,77 @@
+"""Answers that rest on records which are not durable yet, each until all that it rests on is, or will never be.
+
+Invariant: an answer is given once, or refused, or forgotten.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from goqueue.core.work.book import Book
+from goqueue.core.work.errands import Slot
+
+
+@define(eq=False)
+class Held:
+    """An answer, and how many ledgers are behind with it."""
+
+    to: int
+    answer: object
+    missing: int = 0
+    is_over: bool = False
+
+
+@define(eq=False)
+class Holding:
+    """All answers that are held back."""
+
+    _by_slot: dict[Slot, deque[tuple[int, Held]]] = field(factory=dict)
+    _by_to: dict[int, Held] = field(factory=dict)
+
+    def hold(self, to: int, answer: object, books: Iterable[Book]) -> bool:
+        """Hold an answer until all that was written to some ledgers so far is durable; False if that is so already."""
+        held = Held(to, answer)
+        for book in books:
+            if book.durable < book.appended:
+                self._by_slot.setdefault(book.slot, deque()).append((book.appended, held))
+                held.missing += 1
+        if held.missing:
+            self._by_to[to] = held
+        return held.missing > 0
+
+    def durable(self, book: Book) -> list[Held]:
+        """A ledger is more durable than it was: the answers that rest on nothing else."""
+        line = self._by_slot.get(book.slot)
+        given: list[Held] = []
+        while line and line[0][0] <= book.durable:
+            _, held = line.popleft()
+            held.missing -= 1
+            if not held.missing and not held.is_over:
+                given.append(self._end(held))
+        if line is not None and not line:
+            del self._by_slot[book.slot]
+        return given
+
+    def void(self, slot: Slot) -> list[Held]:
+        """A ledger was lost: the answers that rest on it."""
+        line = self._by_slot.pop(slot, None) or ()
+        return [self._end(held) for _, held in line if not held.is_over]
+
+    def forget(self, to: int) -> object | None:
+        """Nobody waits for an answer any more; what it was."""
+        held = self._by_to.get(to)
+        return None if held is None else self._end(held).answer
+
+    def _end(self, held: Held) -> Held:
+        held.is_over = True
+        del self._by_to[held.to]
+        return held
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        waiting = {held.to for line in self._by_slot.values() for _, held in line if not held.is_over}
+        assert waiting == self._by_to.keys()
+        for line in self._by_slot.values():
+            numbers = [number for number, _ in line]
+            assert numbers == sorted(numbers)

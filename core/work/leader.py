@@ -1,0 +1,278 @@
+"""All work queues of a node: requests of members and of whoever shows receipts, and what groups are told of queues.
+
+A request is carried out in memory at once, and what it changed is written at the end of the turn; its answer is held
+until that is durable (`ledgers`). A poll may wait in line for messages (`polling`).
+
+The groups themselves are the coordinator's: who is a member, the mode, the settings. Here it is heard when a member is
+gone, whose messages are then others', and when a group is, whose queues then end. How far a shared group has come is
+known here alone: below a queue's floor everything is settled.
+
+Dead letters stay where they are, in their queues, until whoever moves them (`core/dead`) says that they are buried.
+That room looks into `books`, is told by `doomed` which of them to look at, and says by `touch` what it has changed.
+
+Invariant: a request is answered once, or forgotten.
+"""
+
+from typing import get_args
+
+from goqueue.core.calls import Reply
+from goqueue.core.groups import plan
+from goqueue.core.groups.leader import GroupLeader
+from goqueue.core.groups.shared import SharedNews
+from goqueue.core.groups.state import Group
+from goqueue.core.groups.verbs import GroupMode, ResetOffsets
+from goqueue.core.partition.partition import Partition
+from goqueue.core.room import Site
+from goqueue.core.verbs import Caller, Code, Refusal, Side
+from goqueue.core.wishes import Wishes
+from goqueue.core.work.errands import Errands, Slot, Turn
+from goqueue.core.work.hall import Hall, Poll
+from goqueue.core.work.ledgers import Ledgers
+from goqueue.core.work.measure import measured_lanes
+from goqueue.core.work.openings import Openings
+from goqueue.core.work.policy import in_flight_max
+from goqueue.core.work.polling import BYTES_MAX, MESSAGES_MAX, Polls
+from goqueue.core.work.resets import Resets
+from goqueue.core.work.settings import SPAN_MS_MAX
+from goqueue.core.work.settling import Settling, carry_out, problem
+from goqueue.core.work.verbs import MeasureLanes, MeasureWork, PollWork, ReleaseWork, WorkRequest
+
+ROOM = 1
+
+
+class WorkLeader:
+    """The work queues of one node."""
+
+    takes: tuple[type, ...] = get_args(WorkRequest)
+
+    def __init__(self, site: Site, groups: GroupLeader) -> None:
+        self._site = site
+        self._groups = groups
+        groups.queues = self
+        self.wishes = Wishes(ROOM)
+        errands, turn = Errands(self.wishes), Turn()
+        self._polls = Polls(errands)
+        self._ledgers = Ledgers(site, errands, turn, self._polls, groups)
+        self.books = self._ledgers.books
+        # Ledgers that are other than they were; emptied by whoever moves their dead letters.
+        self.doomed = self._ledgers.doomed
+        # What was buried, by group; counted by whoever moves dead letters.
+        self.buried_by = self._ledgers.measures.buried_by
+        self._openings = Openings(errands, site.led, self._ledgers.books)
+        self._resets = Resets(site, self._ledgers, self._polls)
+
+    def touch(self, slot: Slot, group: str = "") -> None:
+        """The moves of a book that is ready were changed from outside, or the queue of a group."""
+        self._ledgers.touch(slot, group)
+
+    # --- requests
+
+    def ask(self, now: int, to: int, caller: Caller, request: WorkRequest) -> None:
+        """Take a request; its answer is sent once it holds."""
+        if isinstance(request, PollWork):
+            self._poll(now, to, request)
+        elif isinstance(request, MeasureWork):
+            self._site.send(to, self._ledgers.measures.work(request, self._polls))
+        elif isinstance(request, MeasureLanes):
+            self._site.send(to, measured_lanes(now, request, self._site.led.topics, self.books))
+        else:
+            self._settle_receipts(now, to, request)
+
+    def _poll(self, now: int, to: int, request: PollWork) -> None:
+        group = self._polled(now, request)
+        if isinstance(group, Refusal):
+            self._site.send(to, group)
+            return
+        hall, member = self._hall(group), group.members[request.member_id]
+        self._openings.prepare(now, hall, group, member.topics)
+        refusal = None if hall.serves(member.topics) else self.refusal(member.topics)
+        if refusal is not None:
+            self._site.send(to, refusal)
+            return
+        # Who is waited for longer than a session lasts would be taken for dead.
+        wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
+        messages_max = min(max(request.messages_max, 1), MESSAGES_MAX)
+        bytes_max = min(max(request.bytes_max, 1), BYTES_MAX)
+        poll = Poll(to, member.member_id, member.topics, messages_max, bytes_max, request.visibility_ms, now + wait_ns)
+        self._polls.poll(now, hall, poll)
+
+    def _polled(self, now: int, request: PollWork) -> Group | Refusal:
+        """The group that a member polls, or why it may not."""
+        if not 0 <= request.visibility_ms <= SPAN_MS_MAX:
+            message = f"visibility_ms must be from 0 to {SPAN_MS_MAX}, not {request.visibility_ms}"
+            return Refusal(Code.INVALID, message, "visibility_ms")
+        coordinator = self._groups.coordinator
+        refusal = self._groups.unready() or coordinator.alive(now, request.group, request.member_id)
+        if refusal is not None:
+            return refusal
+        group = coordinator.groups.groups[request.group]
+        if group.mode is GroupMode.SHARED:
+            return group
+        message = f"group {group.name} is {group.mode}, and its members are given partitions, not messages"
+        return Refusal(Code.WRONG_MODE, message, "group")
+
+    def _hall(self, group: Group) -> Hall:
+        hall = self._polls.hall(group.name)
+        hall.max_in_flight = in_flight_max(group.config)
+        return hall
+
+    def _settle_receipts(self, now: int, to: int, request: Settling) -> None:
+        refusal = problem(request)
+        if refusal is not None:
+            self._site.send(to, refusal)
+            return
+        settled = carry_out(now, request, self._ledgers.homes)
+        for desk in settled.desks:
+            self._polls.stir(desk)
+        self._ledgers.say(to, settled.answer, [desk.slot for desk in settled.desks])
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more; what it would have given is handed back."""
+        self._polls.forget(to)
+        self._resets.forget(to)
+        self._ledgers.forget(to)
+
+    def forget_found(self) -> None:
+        """Let go of the batches in memory that were read in advance."""
+        self._polls.forget_found()
+
+    # --- groups
+
+    def offsets(self, group: str) -> dict[Slot, tuple[int, int]]:
+        """By partition, below which offset everything is settled, and how many messages are not."""
+        hall = self._polls.halls.get(group)
+        return {} if hall is None else {slot: (desk.floor, desk.left) for slot, desk in hall.desks.items()}
+
+    def refusal(self, topics: list[str]) -> Refusal | None:
+        """Why nothing can be said of some topics for now."""
+        return self._ledgers.refusal(topics)
+
+    def reset(self, now: int, to: int, request: ResetOffsets) -> None:
+        """Have the queues of a group go on from somewhere else, and answer when that is durable."""
+        coordinator = self._groups.coordinator
+        partitions, wall_ms = coordinator.partitions(request.topic), self._site.clock.wall_ms(now)
+        planned = plan.plan_reset(coordinator.groups, request, partitions, self._site.led.ends, wall_ms)
+        if isinstance(planned, Refusal):
+            self._site.send(to, planned)
+            return
+        group = coordinator.groups.groups[request.group]
+        hall = self._hall(group)
+        self._openings.prepare(now, hall, group, [request.topic])
+        self._open_begun(now)
+        self._resets.reset(now, to, request, hall, planned[1])
+
+    def _follow_groups(self, now: int) -> None:
+        """Members that are gone have nothing any more, groups that are gone no queues."""
+        coordinator = self._groups.coordinator
+        news = coordinator.shared
+        if not self._groups.is_ready or not (news.stood or news.departures or news.all_differ):
+            return
+        coordinator.shared = SharedNews()
+        names = [*self._polls.halls] if news.all_differ else [*news.stood]
+        for name in names:
+            group = coordinator.groups.groups.get(name)
+            if group is None or group.mode is not GroupMode.SHARED:
+                self._ledgers.end(name)
+            elif name in self._polls.halls:
+                self._regroup(group)
+        for departure in news.departures:
+            self._ledgers.depart(now, departure)
+        self._openings.renew()
+
+    def _regroup(self, group: Group) -> None:
+        """A group has other members or settings."""
+        hall = self._hall(group)
+        for desk in hall.desks.values():
+            self._ledgers.configure(desk)
+        for poll in [*hall.line.values()]:
+            member = plan.member_of(group, poll.member_id)
+            if isinstance(member, Refusal):
+                self._polls.refuse(hall, poll.member_id, member)
+            else:
+                poll.topics = member.topics
+
+    # --- what the node reports
+
+    def topics_changed(self, now: int) -> None:
+        """There are other topics than before, or with other settings."""
+        self._ledgers.topics_changed()
+        self._openings.renew()
+
+    def opened(self, now: int, partition: Partition) -> None:
+        """A stream was recovered: a ledger is read, and what was read of a partition may be another."""
+        if partition.side is Side.LEDGER:
+            self._ledgers.opened(now, partition)
+        elif partition.side is Side.DATA:
+            self._ledgers.reread(now, partition)
+        self._openings.renew()
+
+    def failed(self, now: int, stream: str, why: str) -> None:
+        """A stream cannot be used until it is opened again."""
+        self._ledgers.failed(now, stream, why)
+        self._openings.renew()
+
+    def news(self, now: int, partition: Partition) -> None:
+        """There may be more to read in a partition."""
+        if partition.side is Side.DATA:
+            self._ledgers.news(partition)
+
+    def answered(self, now: int, number: int, reply: Reply) -> None:
+        """The answer to a wish."""
+        if self._ledgers.answered(now, number, reply):
+            self._openings.renew()
+
+    # --- time and output
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        if self._ledgers.is_due or self._polls.is_due or self._openings.is_stale:
+            return 0
+        times = self._ledgers.deadline(), self._polls.deadline(), self._openings.deadline()
+        return min((due for due in times if due is not None), default=None)
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+        self._ledgers.wake(now)
+        self._polls.wake(now)
+        self._openings.wake(now)
+
+    def clock_jumped(self, now: int) -> None:
+        """What waits, waits for spans; what is to expire goes by the calendar, and is looked at when it is read."""
+
+    def settle(self, now: int) -> None:
+        """Write what is to be written, and say what may be said."""
+        self._follow_groups(now)
+        returned = self._ledgers.take_returned()
+        if returned:
+            for desk in carry_out(now, ReleaseWork(returned), self._ledgers.homes).desks:
+                self._polls.stir(desk)
+        if self._openings.is_stale:
+            self._look_again(now)
+        self._open_begun(now)
+        self._polls.turn(now)
+        for over in self._polls.take_answers():
+            self._ledgers.say(over.to, over.answer, over.slots)
+        self._ledgers.write(now)
+
+    def _open_begun(self, now: int) -> None:
+        for name, slot in self._openings.take_begun():
+            self._ledgers.open(now, name, self.books[slot])
+
+    def _look_again(self, now: int) -> None:
+        """Something has come that those in line may have waited for."""
+        self._openings.is_stale = False
+        groups = self._groups.coordinator.groups.groups
+        for hall in self._polls.halls.values():
+            group = groups.get(hall.group)
+            if hall.line and group is not None:
+                topics = [*dict.fromkeys(topic for poll in hall.line.values() for topic in poll.topics)]
+                self._openings.prepare(now, hall, group, topics)
+                self._polls.rouse(hall)
+        for to, request in self._resets.take_waiting():
+            self.reset(now, to, request)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self._polls.check()
+        self._openings.check()
+        self._ledgers.check()

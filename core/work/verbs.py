@@ -1,0 +1,211 @@
+"""What members of shared groups ask of work queues, and what they are answered.
+
+A receipt is a stem, which all that was leased together shares, and the offset of a message. So receipts travel as runs:
+a stem and the offsets from one on. Spelled as one text, for whoever wants a receipt a message, it is the stem with the
+offset behind it (`receipts.spelled_offset`), and `read_receipt` takes that apart again.
+
+`group` in a request that shows receipts is either empty or the group that they are to be of.
+"""
+
+from attrs import define, field
+
+from goqueue.core.histogram import Histogram
+from goqueue.core.records.batch import Lane
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Refusal
+
+
+@define
+class PollWork:
+    """Lease what comes next to a member, once there is anything or after `wait_ns`; also a heartbeat.
+
+    At most `messages_max` messages, in batches of `bytes_max` in all, save that a first one comes whole. The lease
+    lasts for `visibility_ms`, or as long as the group or the topic says.
+    """
+
+    group: str
+    member_id: str
+    messages_max: int = 100
+    bytes_max: int = 1 << 20
+    wait_ns: int = 0
+    visibility_ms: int = 0
+
+
+@define
+class ReceiptRun:
+    """The receipts of so many messages, from an offset on, that share a stem."""
+
+    stem: str
+    first_offset: int
+    count: int = 1
+
+
+@define
+class LeaseRun:
+    """So many messages from an offset on, leased together: which attempt it is, the receipts' stem, until when."""
+
+    first_offset: int
+    count: int
+    attempt: int
+    stem: str
+    # In milliseconds since 1970.
+    until_ms: int
+
+
+@define
+class LeasedBatches:
+    """Whole batches of a partition; of what is in them only the messages under a lease are meant, in that order."""
+
+    topic: str
+    partition: int
+    batches: Readable
+    leases: list[LeaseRun]
+
+
+@define
+class PolledWork:
+    """What was leased; of one partition there may be several parts, and the order of parts is that of delivery."""
+
+    parts: list[LeasedBatches]
+
+
+@define
+class AckWork:
+    """These messages are done. To say so twice is no mistake."""
+
+    receipts: list[ReceiptRun]
+    group: str = ""
+
+
+@define
+class NackWork:
+    """These are to be tried again: after a delay, or what their attempts ask for when it is None."""
+
+    receipts: list[ReceiptRun]
+    delay_ms: int | None = None
+    reason: str = ""
+    group: str = ""
+
+
+@define
+class RejectWork:
+    """These are never to be tried again; they become dead letters, or are dropped where the topic has none."""
+
+    receipts: list[ReceiptRun]
+    reason: str = ""
+    group: str = ""
+
+
+@define
+class ExtendWork:
+    """The leases of these are to last for a span from now, longer or shorter than they would have."""
+
+    receipts: list[ReceiptRun]
+    timeout_ms: int
+    group: str = ""
+
+
+@define
+class ReleaseWork:
+    """These were not begun: somebody else may have them, and the attempt does not count."""
+
+    receipts: list[ReceiptRun]
+    group: str = ""
+
+
+@define
+class ReceiptRefusal:
+    """Why nothing was done for a message."""
+
+    stem: str
+    offset: int
+    refusal: Refusal
+
+
+@define
+class WorkDone:
+    """It was done for so many messages, and not for those refused.
+
+    `at_ms`, in milliseconds since 1970, is when the last of what was nacked is tried again, or when the first lease of
+    what was extended ends; `topic` is where dead letters go, empty where the topic has none. Messages that failed for
+    the last time are dead letters after a nack as well; of these `dead` are.
+    """
+
+    done: int
+    refusals: list[ReceiptRefusal] = field(factory=list)
+    at_ms: int = 0
+    topic: str = ""
+    dead: int = 0
+
+
+@define
+class MeasureWork:
+    """What there is to count of work queues, of so many groups and topics one by one; makes nothing."""
+
+    pairs_max: int = 1000
+
+
+@define
+class QueueMeasure:
+    """The queues of a group on all partitions of a topic, added up."""
+
+    group: str
+    topic: str
+    in_flight: int
+    ready: int
+    waiting: int
+    held: int
+    dead: int
+
+
+@define
+class LaneMeasure:
+    """One lane of a partition, all groups added up; rates are messages a second over the last minute."""
+
+    lane: Lane
+    ready: int
+    in_flight: int
+    enqueue_rate: float
+    dequeue_rate: float
+    # From being appended to being leased for the first time.
+    waited_ms: float = 0.0
+
+
+@define
+class WorkMeasured:
+    """Work queues in numbers, and what was counted since the node began; `ack_latency` is from lease to ack."""
+
+    queues: list[QueueMeasure]
+    acked: int = 0
+    nacked: int = 0
+    rejected: int = 0
+    extended: int = 0
+    timed_out: int = 0
+    expired: int = 0
+    buried: int = 0
+    delivered: int = 0
+    polls: int = 0
+    polls_empty: int = 0
+    ack_latency: Histogram = field(factory=Histogram)
+    acked_by: dict[str, int] = field(factory=dict)
+    buried_by: dict[str, int] = field(factory=dict)
+    timed_out_by: dict[str, int] = field(factory=dict)
+
+
+@define
+class MeasureLanes:
+    """The lanes of the partitions of a topic, or of all topics that have work queues; makes nothing."""
+
+    topic: str = ""
+    partitions_max: int = 1000
+
+
+@define
+class LanesMeasured:
+    """Lanes by topic and partition, five each in the order of precedence."""
+
+    topics: dict[str, dict[int, list[LaneMeasure]]]
+
+
+WorkRequest = PollWork | AckWork | NackWork | RejectWork | ExtendWork | ReleaseWork | MeasureWork | MeasureLanes
+WorkAnswer = PolledWork | WorkDone | WorkMeasured | LanesMeasured | Refusal
