@@ -1,6 +1,8 @@
-"""Time as a structure: when which of a million keys comes up.
+"""Messages that are delivered later, and time as a structure.
 
-Here lives the timing wheel. Not here: what is done when a key comes up, and the schedule of delayed messages, which are
-records of a partition. `core/alarms.py` does the same by a heap, and is the better choice for a handful of keys.
-Start with `wheel`.
+Here lives what a node knows of delayed messages: how they are kept (`schedule`, `records`), in which order they come
+(`agenda`), how they move into the data (`moving`), and the room that takes requests about them (`leader`), with a
+`calendar` for each partition. And the timing wheel, which work queues run on. Not here: the streams, which are
+partitions like any other. `core/alarms.py` does what the wheel does by a heap, and is the better choice for a handful
+of keys. Start with `schedule`, then `calendar`.
 """

@@ -145,6 +145,49 @@ def test_dropping_keys_of_a_bucket_that_is_being_handed_over_loses_none_of_the_o
     assert wheel.due(9 * MS) == [500]
 
 
+def test_what_is_set_while_a_bucket_is_handed_over_comes_in_its_turn_among_the_others() -> None:
+    wheel: Wheel[int] = Wheel()
+    for at in range(0, 60_000, 10):
+        wheel.set(at, (70_000 + at) * MS)
+    assert wheel.due(70_000 * MS) == [0]
+    # A second ahead in the same minute, within the same second, and at a tick that is taken already.
+    wheel.set(1_005, 71_005 * MS)
+    wheel.set(3, 70_003 * MS)
+    wheel.set(11, 70_010 * MS)
+    wheel.check()
+    assert wheel.deadline() == 70_003 * MS
+    assert wheel.due(70_010 * MS) == [3, 10, 11]
+    assert wheel.due(71_020 * MS) == [*range(20, 1_010, 10), 1_005, 1_010, 1_020]
+    assert wheel.due(200_000 * MS) == [*range(1_030, 60_000, 10)]
+    assert wheel.deadline() is None
+
+
+def test_a_wheel_that_slept_for_days_keeps_its_times() -> None:
+    wheel: Wheel[str] = Wheel()
+    now = 60 * 24 * 3_600_000
+    wheel.set("soon", (now + 5) * MS)
+    wheel.set("later", (now + 30_000) * MS)
+    assert wheel.due(now * MS) == []
+    wheel.set("between", (now + 7) * MS)
+    wheel.check()
+    assert wheel.due((now + 6) * MS) == ["soon"]
+    assert wheel.due((now + 29_999) * MS) == ["between"]
+    assert wheel.due((now + 30_000) * MS) == ["later"]
+
+
+def test_a_bucket_of_leftovers_is_dropped_when_it_is_looked_at() -> None:
+    wheel: Wheel[int] = Wheel()
+    for key in range(100):
+        wheel.set(key, 5 * 3_600_000 * MS)
+        wheel.set(-1 - key, 9 * 3_600_000 * MS)
+    for key in range(100):
+        wheel.drop(key)
+    first = wheel.deadline()
+    assert first is not None
+    assert first > 8 * 3_600_000 * MS
+    wheel.check()
+
+
 def test_a_key_set_again_while_its_bucket_is_handed_over_comes_once_more_and_only_once() -> None:
     wheel: Wheel[str] = Wheel()
     for key in "abc":

@@ -1,0 +1,103 @@
+"""Which messages of a publish are kept back, and until when: the one place where delays are judged.
+
+A message may say how long it is to be kept back, or until when, not both. A time that is past is as good as none. A
+message that is kept back bears the time it is due as its timestamp.
+"""
+
+from collections.abc import Sequence
+
+from attrs import define, evolve, field
+
+from goqueue.core.errors import BatchError
+from goqueue.core.partition.partition import Publishing
+from goqueue.core.records.build import encode
+from goqueue.core.verbs import Code, NewRecord, Refusal
+
+# The end of the year 9999: what comes later has no date that all could read.
+DUE_MS_MAX = 253_402_300_799_999
+
+
+@define
+class HeldBack:
+    """Messages of one publish that wait for a schedule to be made; `places` are those of their answers."""
+
+    publishing: Publishing
+    records: list[NewRecord]
+    places: list[int]
+
+
+@define
+class Delayed:
+    """The messages of a publish with all that delays mean for them, by their places."""
+
+    records: list[NewRecord]
+    dues: dict[int, int] = field(factory=dict)
+    refused: dict[int, Refusal] = field(factory=dict)
+
+    def now(self, places: list[int]) -> list[int]:
+        """Those of some places that are published at once."""
+        return [at for at in places if at not in self.dues and at not in self.refused]
+
+    def later(self, places: list[int]) -> list[int]:
+        """Those of some places that are kept back."""
+        return [at for at in places if at in self.dues]
+
+    def hold(self, publishing: Publishing, spread: dict[int, list[int]]) -> HeldBack:
+        """What is kept back, to be published again to the same partitions when there is a schedule."""
+        places = [(at, number) for number, some in spread.items() for at in some if at in self.dues]
+        records = [evolve(self.records[at], partition=number, due_ms=self.dues[at]) for at, number in sorted(places)]
+        return HeldBack(publishing, records, [at for at, _ in sorted(places)])
+
+
+def delayed(wall_ms: int, records: Sequence[NewRecord], bytes_max: int) -> Delayed | None:
+    """What is to be kept back of some messages; None when no delay is asked for in any.
+
+    `bytes_max` is the most that a batch of the topic may have, as the data will take none that is larger.
+    """
+    if not any(record.delay_ms or record.due_ms is not None for record in records):
+        return None
+    found = Delayed([*records])
+    for at, record in enumerate(records):
+        if not record.delay_ms and record.due_ms is None:
+            continue
+        due_ms = due_at(wall_ms, record.delay_ms, record.due_ms)
+        if isinstance(due_ms, Refusal):
+            found.refused[at] = due_ms
+        elif due_ms > wall_ms:
+            refusal = _too_large(record, due_ms, bytes_max)
+            if refusal is not None:
+                found.refused[at] = refusal
+                continue
+            found.dues[at] = due_ms
+            found.records[at] = NewRecord(
+                record.key, record.value, record.headers, record.partition, due_ms, record.lane, ttl_ms=record.ttl_ms
+            )
+    return found
+
+
+def due_at(wall_ms: int, delay_ms: int, due_ms: int | None) -> int | Refusal:
+    """When a message is due of which this is asked, in milliseconds since 1970."""
+    if delay_ms and due_ms is not None:
+        return Refusal(Code.INVALID, "a delay and a time to deliver at: expected one of them", "delay_ms")
+    if delay_ms < 0:
+        return Refusal(Code.INVALID, f"expected a delay of 0 ms or more, found {delay_ms}", "delay_ms")
+    if due_ms is not None and due_ms < 0:
+        return Refusal(Code.INVALID, f"expected a time since 1970, found {due_ms} ms", "due_ms")
+    due = wall_ms + delay_ms if due_ms is None else due_ms
+    if due > DUE_MS_MAX:
+        field_name = "delay_ms" if due_ms is None else "due_ms"
+        return Refusal(Code.INVALID, "no message can be due after the year 9999", field_name)
+    return due
+
+
+def _too_large(record: NewRecord, due_ms: int, bytes_max: int) -> Refusal | None:
+    if 4 * (len(record.key or b"") + len(record.value or b"")) < bytes_max and not record.headers:
+        return None
+    try:
+        size = len(encode([(due_ms, record.key, record.value, record.headers)]))
+    except BatchError:
+        # Whoever gathers it finds out what is wrong with it.
+        return None
+    if size <= bytes_max:
+        return None
+    return Refusal(Code.TOO_LARGE, f"a batch of {size} bytes is over the limit of {bytes_max}", "batch")

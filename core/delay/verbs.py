@@ -1,0 +1,96 @@
+"""What is asked of delayed messages, and answered: one is known by its partition and its offset in the schedule."""
+
+from attrs import define, field
+
+from goqueue.core.histogram import Histogram
+from goqueue.core.records.batch import Lane
+from goqueue.core.verbs import Refusal
+
+
+@define
+class ListDelayed:
+    """Messages of a topic that are not due, the first due first; `after` is the last one of a page before this."""
+
+    topic: str
+    limit: int = 100
+    after: "tuple[int, int, int] | None" = None
+
+
+@define
+class GetDelayed:
+    """One delayed message, with what is in it."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@define
+class CancelDelayed:
+    """Never deliver a message."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@define
+class RescheduleDelayed:
+    """Deliver a message at another time: so much from now, or at a time in milliseconds since 1970."""
+
+    topic: str
+    partition: int
+    offset: int
+    delay_ms: int = 0
+    due_ms: int | None = None
+
+
+@define
+class MeasureDelays:
+    """What there is to count of delayed messages; makes nothing."""
+
+
+@define
+class DelayedMessage:
+    """A message that is kept back; `due_ms` in milliseconds since 1970. What is in it is told only of a single one."""
+
+    topic: str
+    partition: int
+    offset: int
+    due_ms: int
+    lane: Lane
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@define
+class DelayedMessages:
+    """A page of delayed messages, and how many there are in all; `after` for the next page, None when that is all."""
+
+    messages: list[DelayedMessage]
+    count: int
+    after: "tuple[int, int, int] | None" = None
+
+
+@define
+class DelaysMeasured:
+    """Delayed messages in numbers: how many wait, by topic, and what was counted since the node began.
+
+    `delay_ms_total` adds up the delays of what was delivered as they were asked for; `lateness` is how long after they
+    were due messages were appended.
+    """
+
+    pending: dict[str, int]
+    delivered: int = 0
+    cancelled: int = 0
+    rescheduled: int = 0
+    delay_ms_total: int = 0
+    lateness: Histogram = field(factory=Histogram)
+    # The wheel: keys, entries, buckets by level.
+    timers: int = 0
+
+
+DelayRequest = ListDelayed | GetDelayed | CancelDelayed | RescheduleDelayed | MeasureDelays
+# None answers a cancellation.
+DelayAnswer = DelayedMessages | DelayedMessage | DelaysMeasured | Refusal | None
