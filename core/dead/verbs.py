@@ -1,0 +1,155 @@
+"""What is asked of dead letters, and answered.
+
+A topic of dead letters is an ordinary topic, `orders.dlq` for `orders` unless `dlq_topic` says otherwise. A letter in
+it that was sent back or purged is settled, and no longer one.
+"""
+
+from enum import StrEnum
+
+from attrs import define, field
+
+from goqueue.core.verbs import Refusal
+
+
+@define
+class Sieve:
+    """Which dead letters are meant: those that fit everything that is given. Times in milliseconds since 1970."""
+
+    reason: str = ""
+    group: str = ""
+    key: bytes | None = None
+    # Headers that are to be there with these values.
+    headers: dict[str, bytes] = field(factory=dict)
+    died_from_ms: int | None = None
+    died_until_ms: int | None = None
+
+
+@define
+class BrowseDead:
+    """Dead letters in a topic, oldest first by partition; `after` is where a page before this ended."""
+
+    topic: str
+    sieve: Sieve = field(factory=Sieve)
+    limit: int = 100
+    after: dict[int, int] = field(factory=dict)
+
+
+@define
+class DeadLetter:
+    """A dead letter: where it lies, what it is, and how it came here; `died_ms` in milliseconds since 1970."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    reason: str
+    group: str
+    attempts: int
+    died_ms: int
+    source_topic: str
+    source_partition: int
+    source_offset: int
+
+
+@define
+class DeadLetters:
+    """A page of dead letters; `after` goes into the request for the next one, and is None when that is all."""
+
+    letters: list[DeadLetter]
+    after: dict[int, int] | None = None
+
+
+@define
+class ListDeadTopics:
+    """The topics of dead letters, and how many there are in each."""
+
+
+@define
+class DeadTopic:
+    """A topic of dead letters: how many it has that were neither sent back nor purged."""
+
+    topic: str
+    letters: int
+
+
+@define
+class StartRedrive:
+    """Send dead letters of a topic back to where each came from, or to the topic `to`; of those there are now.
+
+    At most `limit` of them and `rate` a second, no bound for 0. `dry_run` says how many it would be.
+    """
+
+    topic: str
+    to: str = ""
+    sieve: Sieve = field(factory=Sieve)
+    rate: int = 0
+    limit: int = 0
+    dry_run: bool = False
+
+
+@define
+class PurgeDead:
+    """Drop dead letters of a topic, of those there are now."""
+
+    topic: str
+    sieve: Sieve = field(factory=Sieve)
+    dry_run: bool = False
+
+
+@define
+class DescribeRedrive:
+    """How far a redrive or a purge has come."""
+
+    redrive_id: str
+
+
+@define
+class ListRedrives:
+    """All redrives and purges that are remembered, the newest first."""
+
+    topic: str = ""
+
+
+@define
+class CancelRedrive:
+    """Stop a redrive; what was sent back stays so."""
+
+    redrive_id: str
+
+
+class RedriveState(StrEnum):
+    """How a redrive is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@define
+class RedriveReply:
+    """A redrive or a purge: what it is, how far it has looked, what it found and moved. Times since 1970.
+
+    `total` is how many messages there were to look at when it began, `looked` how many it has. One that is under way
+    goes on after a restart where it was.
+    """
+
+    redrive_id: str
+    topic: str
+    to: str
+    is_purge: bool
+    is_dry_run: bool
+    state: RedriveState
+    total: int
+    looked: int
+    matched: int
+    moved: int
+    rate: int
+    started_ms: int
+    ended_ms: int = 0
+    error: str = ""
+
+
+DeadRequest = BrowseDead | ListDeadTopics | StartRedrive | PurgeDead | DescribeRedrive | ListRedrives | CancelRedrive
+DeadAnswer = DeadLetters | list[DeadTopic] | RedriveReply | list[RedriveReply] | Refusal
