@@ -21,11 +21,10 @@ from goqueue.core.groups.verbs import (
     RebalancesReply,
     RevokedPartitions,
 )
-from goqueue.core.verbs import Code, Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.group_requests import mode_number, mode_of, partitions_of, topic_partitions
-from goqueue.proto.refusals import refusal
+from goqueue.proto.refusals import read_refusal, refusal
 from goqueue.proto.topics import setting
 
 # --- membership
@@ -133,15 +132,6 @@ def read_committed_offsets(message: v1.CommitReply) -> CommittedOffsets:
 def _read_commit_refusal(message: v1.CommitRefusal) -> CommitRefusal:
     partition = message.partition
     return CommitRefusal(partition.topic, partition.partition, read_refusal(message.refusal))
-
-
-def read_refusal(message: v1.Refusal) -> Refusal:
-    """A refusal as it was before it travelled; with a code that is not known here it counts as unavailable."""
-    fields = contents(message)
-    code = Code.UNAVAILABLE
-    with suppress(ValueError):
-        code = Code(fields["code"])
-    return Refusal(code, fields["message"], fields["field"], fields["retry_after_ms"])
 
 
 def group_offsets_reply(reply: list[GroupOffset]) -> v1.FetchOffsetsReply:

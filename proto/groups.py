@@ -26,7 +26,6 @@ from goqueue.proto.group_answers import (
     read_joined,
     read_offset_changes,
     read_rebalances,
-    read_refusal,
     read_revoked_partitions,
     rebalances_reply,
     revoked_partitions_reply,
@@ -61,6 +60,7 @@ from goqueue.proto.group_requests import (
     watch_group_message,
     watch_group_request,
 )
+from goqueue.proto.refusals import read_refusal
 
 __all__ = [
     "Seek",

@@ -1,15 +1,21 @@
 """The service Messages: its requests as the core's verbs, the core's replies as its messages.
 
 A request that cannot be meant is refused here with the field that is wrong: numbers that no enum has, negative offsets
-and times, and what this release does not do yet, which is never taken and forgotten. What depends on the broker's state
-(whether a topic exists, an offset is in range, a batch is sound) is for the core to say.
+and times, two times where one is meant. What depends on the broker's state (whether a topic exists, an offset is in
+range, a batch is sound) is for the core to say.
+
+Of publishing there is the client's side as well: `publish_message` and `read_publish_reply`.
 """
+
+from collections.abc import Iterable
+from typing import Any
 
 import betterproto
 from attrs import define
 
 from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import (
+    Acks,
     Fetch,
     Fetched,
     FindOffset,
@@ -25,15 +31,18 @@ from goqueue.core.verbs import (
 )
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
-from goqueue.proto.refusals import acks, invalid, missing, negative, refusal
+from goqueue.proto.refusals import acks, invalid, missing, negative, read_refusal, refusal
 
 MESSAGES_MAX = 100_000
 POSITIONS_MAX = 10_000
 FETCH_BYTES = 1 << 20
+# Eight thousand years: so is no time that is too large to be written.
+TTL_MS_MAX = 253_402_300_799_999
 NOWHERE = -1
 _NS_PER_MS = 1_000_000
 _LANES: dict[int, Lane] = {int(each): Lane[str(each.name)] for each in v1.Priority}
-_LATER = ("delay_ms", "deliver_at_ms", "ttl_ms")
+_PRIORITIES = {lane: v1.Priority.try_value(number) for number, lane in _LANES.items()}
+_ACKS = {Acks.ALL: v1.Acks.ALL, Acks.LEADER: v1.Acks.LEADER, Acks.NONE: v1.Acks.NONE}
 
 
 @define
@@ -81,9 +90,6 @@ def publish_request(message: v1.PublishRequest) -> Publish | Refusal:
 def new_record(message: v1.NewMessage, place: str = "") -> NewRecord | Refusal:
     """One message; `place` is where in the request it stood."""
     fields = contents(message)
-    for name in _LATER:
-        if fields[name] is not None:
-            return invalid(f"{place}{name} is not supported by this release yet", f"{place}{name}")
     lane = _LANES.get(fields["priority"])
     if lane is None:
         return invalid(f"{place}priority cannot be {int(fields['priority'])}", f"{place}priority")
@@ -91,13 +97,80 @@ def new_record(message: v1.NewMessage, place: str = "") -> NewRecord | Refusal:
     if timestamp is not None and timestamp < 0:
         return negative(f"{place}timestamp_ms", timestamp)
     headers = fields["headers"]
-    named = tuple(_header(each) for each in headers) if headers else ()
-    return NewRecord(fields["key"], fields["value"], named, fields["partition"], timestamp, lane)
+    named = named_headers(headers) if headers else ()
+    record = NewRecord(fields["key"], fields["value"], named, fields["partition"], timestamp, lane)
+    delay_ms, due_ms, ttl_ms = fields["delay_ms"], fields["deliver_at_ms"], fields["ttl_ms"]
+    if delay_ms is due_ms is ttl_ms is None:
+        return record
+    record.delay_ms, record.due_ms, record.ttl_ms = delay_ms or 0, due_ms, ttl_ms or 0
+    if ttl_ms is not None and not 0 < ttl_ms <= TTL_MS_MAX:
+        return invalid(f"{place}ttl_ms must be from 1 to {TTL_MS_MAX}, not {ttl_ms}", f"{place}ttl_ms")
+    return flaw_of_times(delay_ms, due_ms, place) or record
 
 
-def _header(message: v1.Header) -> tuple[str, bytes | None]:
-    fields = contents(message)
-    return fields["name"], fields["value"]
+def flaw_of_times(delay_ms: int | None, due_ms: int | None, place: str = "") -> Refusal | None:
+    """What is wrong with a delay and a time at which something is due, of which there may be one."""
+    name = f"{place}deliver_at_ms"
+    if due_ms is None:
+        return None
+    if delay_ms is not None:
+        return invalid(f"{place}delay_ms and {name} exclude one another", name)
+    return negative(name, due_ms) if due_ms < 0 else None
+
+
+def named_headers(messages: Iterable[v1.Header]) -> tuple[tuple[str, bytes | None], ...]:
+    """Headers as the core has them."""
+    return tuple((fields["name"], fields["value"]) for fields in map(contents, messages))
+
+
+def headers_of(headers: Iterable[tuple[str, bytes | None]]) -> list[v1.Header]:
+    """Headers as they travel."""
+    return [made(v1.Header, name=name, value=value) for name, value in headers]
+
+
+def priority_of(lane: Lane) -> v1.Priority:
+    """A lane as it travels."""
+    return _PRIORITIES[lane]
+
+
+def lane_of(number: int) -> Lane:
+    """The lane that a broker told of."""
+    return _LANES.get(number, Lane.NORMAL)
+
+
+def publish_message(request: Publish) -> v1.PublishRequest:
+    """Messages for a topic."""
+    drafts = [_draft(record) for record in request.records]
+    return made(v1.PublishRequest, topic=request.topic, messages=drafts, acks=_ACKS[request.acks])
+
+
+def _draft(record: NewRecord) -> v1.NewMessage:
+    return made(
+        v1.NewMessage,
+        key=record.key,
+        value=record.value,
+        headers=headers_of(record.headers),
+        partition=record.partition,
+        timestamp_ms=record.timestamp,
+        priority=_PRIORITIES[record.lane],
+        delay_ms=record.delay_ms or None,
+        deliver_at_ms=record.due_ms,
+        ttl_ms=record.ttl_ms or None,
+    )
+
+
+def read_publish_reply(message: v1.PublishReply) -> PublishReply:
+    """What became of each message."""
+    return PublishReply([_read_result(contents(each)) for each in contents(message)["results"]])
+
+
+def _read_result(fields: dict[str, Any]) -> Published | Refusal:
+    if fields["refusal"].code:
+        return read_refusal(fields["refusal"])
+    due_ms = fields["deliver_at_ms"]
+    return Published(
+        fields["partition"], fields["offset"], fields["timestamp_ms"], NOWHERE if due_ms is None else due_ms
+    )
 
 
 def publish_batch_request(message: v1.PublishBatchRequest) -> PublishBatch | Refusal:
@@ -121,7 +194,9 @@ def publish_reply(reply: PublishReply) -> v1.PublishReply:
 def _result(reply: Published | Refusal) -> v1.PublishResult:
     if isinstance(reply, Refusal):
         return made(v1.PublishResult, offset=NOWHERE, timestamp_ms=NOWHERE, refusal=refusal(reply))
-    return made(v1.PublishResult, partition=reply.partition, offset=reply.offset, timestamp_ms=reply.timestamp)
+    due_ms = reply.due_ms if reply.due_ms >= 0 else None
+    where = {"partition": reply.partition, "offset": reply.offset, "timestamp_ms": reply.timestamp}
+    return made(v1.PublishResult, **where, deliver_at_ms=due_ms)
 
 
 def publish_batch_reply(reply: PublishReply | Refusal, request_id: int = 0) -> v1.PublishBatchReply:

@@ -1,13 +1,16 @@
 """Refusals on their way out, and those that arise on the way in: requests that cannot be meant as they stand."""
 
+from contextlib import suppress
 from typing import TypeAlias
 
 from goqueue.core.verbs import Acks, Code, Refusal
 from goqueue.proto import v1
-from goqueue.proto.fields import made
+from goqueue.proto.fields import contents, made
 
 _ACKS: dict[int, Acks] = {v1.Acks.ALL: Acks.ALL, v1.Acks.LEADER: Acks.LEADER, v1.Acks.NONE: Acks.NONE}
 _UINT32_MAX = (1 << 32) - 1
+# What the core calls otherwise than the messages do.
+_FIELDS = {"due_ms": "deliver_at_ms", "visibility_ms": "visibility_timeout_ms"}
 
 # A problem with a request: the sentence for a person, and the field.
 Problem: TypeAlias = tuple[str, str]
@@ -17,8 +20,27 @@ def refusal(refused: Refusal) -> v1.Refusal:
     """A refusal as a message."""
     retry_after_ms = min(refused.retry_after_ms, _UINT32_MAX)
     return made(
-        v1.Refusal, code=str(refused.code), message=refused.message, field=refused.field, retry_after_ms=retry_after_ms
+        v1.Refusal,
+        code=str(refused.code),
+        message=refused.message,
+        field=field_name(refused.field),
+        retry_after_ms=retry_after_ms,
     )
+
+
+def field_name(field: str) -> str:
+    """The place of a field in a message, where the core told it in its own words."""
+    place, dot, name = field.rpartition(".")
+    return f"{place}{dot}{_FIELDS.get(name, name)}"
+
+
+def read_refusal(message: v1.Refusal) -> Refusal:
+    """A refusal as it was before it travelled; with a code that is not known here it counts as unavailable."""
+    fields = contents(message)
+    code = Code.UNAVAILABLE
+    with suppress(ValueError):
+        code = Code(fields["code"])
+    return Refusal(code, fields["message"], fields["field"], fields["retry_after_ms"])
 
 
 def invalid(message: str, field: str) -> Refusal:

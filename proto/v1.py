@@ -215,8 +215,15 @@ class NewMessage(betterproto.Message):
     timestamp_ms: "int | None" = betterproto.int64_field(5, optional=True)
     priority: "Priority" = betterproto.enum_field(6)
     delay_ms: "int | None" = betterproto.uint64_field(7, optional=True)
+    """
+    Keep it back for so long, or until a time in milliseconds since 1970; not both. What is due already is not kept.
+    """
+
     deliver_at_ms: "int | None" = betterproto.int64_field(8, optional=True)
     ttl_ms: "int | None" = betterproto.uint64_field(9, optional=True)
+    """
+    Work queues deliver it no more after this, counted from when it is due; without any, the topic's message_ttl.
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -240,6 +247,10 @@ class PublishResult(betterproto.Message):
 
     timestamp_ms: int = betterproto.int64_field(3)
     refusal: "Refusal" = betterproto.message_field(4)
+    deliver_at_ms: "int | None" = betterproto.int64_field(5, optional=True)
+    """
+    Of a message that is kept back: when it is due. The offset is then the one by which Delays knows it.
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -622,91 +633,176 @@ class DeleteGroupReply(betterproto.Message):
 
 
 @dataclass(eq=False, repr=False)
+class ReceiptRange(betterproto.Message):
+    """
+    A receipt is what a member shows to say what became of a message. All messages that were leased together share its
+     first 36 letters, the stem; the other 12 are the offset: a zero byte and eight bytes, the lowest first, in the
+     base64 of URLs. So receipts travel in two ways, which may be mixed: as whole texts, or as a stem and offsets.
+    """
+
+    stem: str = betterproto.string_field(1)
+    first_offset: int = betterproto.int64_field(2)
+    count: int = betterproto.uint32_field(3)
+    """0 for one."""
+
+
+@dataclass(eq=False, repr=False)
 class PollRequest(betterproto.Message):
     group: str = betterproto.string_field(1)
     member_id: str = betterproto.string_field(2)
     messages_max: int = betterproto.uint32_field(3)
+    """0 for 100."""
+
     wait_ms: int = betterproto.uint32_field(4)
+    """
+    How long to wait while there is nothing; at most a third of the session timeout is waited.
+    """
+
     visibility_timeout_ms: int = betterproto.uint32_field(5)
-    """0 for the topic's."""
+    """0 for the group's, or else the topic's."""
+
+    bytes_max: int = betterproto.uint32_field(6)
+    """0 for 1 MiB. What is leased first comes whole, however large."""
 
 
 @dataclass(eq=False, repr=False)
 class PollReply(betterproto.Message):
-    batches: "list[LeasedBatch]" = betterproto.message_field(1)
+    parts: "list[LeasedBatches]" = betterproto.message_field(1)
+    """In the order of delivery. A partition may be there more than once."""
 
 
 @dataclass(eq=False, repr=False)
-class LeasedBatch(betterproto.Message):
-    """Messages of one batch that are leased together."""
+class LeasedBatches(betterproto.Message):
+    """Messages of one partition that are leased to a member."""
 
     topic: str = betterproto.string_field(1)
     partition: int = betterproto.uint32_field(2)
-    batch: bytes = betterproto.bytes_field(3)
+    batches: bytes = betterproto.bytes_field(3)
+    """
+    Whole batches, one after another. They may hold messages that are not leased: skip those.
+    """
+
     leases: "list[Lease]" = betterproto.message_field(4)
-    """Which records of the batch are leased, and the receipt of each."""
+    """In the order of delivery, which is not always that of offsets."""
+
+    now_ms: int = betterproto.int64_field(5)
+    """
+    The broker's clock as it sent this: a client whose clock differs knows from it how long each lease lasts.
+    """
 
 
 @dataclass(eq=False, repr=False)
 class Lease(betterproto.Message):
-    offset: int = betterproto.int64_field(1)
-    attempt: int = betterproto.uint32_field(2)
-    receipt: bytes = betterproto.bytes_field(3)
-    expires_ms: int = betterproto.int64_field(4)
+    """Messages with offsets one after another, leased together."""
 
+    first_offset: int = betterproto.int64_field(1)
+    count: int = betterproto.uint32_field(2)
+    attempt: int = betterproto.uint32_field(3)
+    """1 for the first."""
 
-@dataclass(eq=False, repr=False)
-class AckRequest(betterproto.Message):
-    receipts: "list[bytes]" = betterproto.bytes_field(1)
-
-
-@dataclass(eq=False, repr=False)
-class AckReply(betterproto.Message):
-    refusals: "list[ReceiptRefusal]" = betterproto.message_field(1)
+    stem: str = betterproto.string_field(4)
+    expires_ms: int = betterproto.int64_field(5)
 
 
 @dataclass(eq=False, repr=False)
 class ReceiptRefusal(betterproto.Message):
-    receipt: bytes = betterproto.bytes_field(1)
-    refusal: "Refusal" = betterproto.message_field(2)
+    receipt: str = betterproto.string_field(1)
+    """The whole text."""
+
+    offset: int = betterproto.int64_field(2)
+    refusal: "Refusal" = betterproto.message_field(3)
+
+
+@dataclass(eq=False, repr=False)
+class AckRequest(betterproto.Message):
+    """
+    In this and in what follows, `group` may be left empty; a receipt of another group is refused.
+    """
+
+    receipts: "list[str]" = betterproto.string_field(1)
+    ranges: "list[ReceiptRange]" = betterproto.message_field(2)
+    group: str = betterproto.string_field(3)
+
+
+@dataclass(eq=False, repr=False)
+class AckReply(betterproto.Message):
+    done: int = betterproto.uint32_field(1)
+    """
+    For how many messages it was done. One that was acknowledged before counts as well.
+    """
+
+    refusals: "list[ReceiptRefusal]" = betterproto.message_field(2)
 
 
 @dataclass(eq=False, repr=False)
 class NackRequest(betterproto.Message):
-    receipts: "list[bytes]" = betterproto.bytes_field(1)
-    delay_ms: "int | None" = betterproto.uint64_field(2, optional=True)
+    receipts: "list[str]" = betterproto.string_field(1)
+    ranges: "list[ReceiptRange]" = betterproto.message_field(2)
+    group: str = betterproto.string_field(3)
+    delay_ms: "int | None" = betterproto.uint64_field(4, optional=True)
     """The group's backoff decides when there is none."""
 
-    reason: str = betterproto.string_field(3)
+    reason: str = betterproto.string_field(5)
 
 
 @dataclass(eq=False, repr=False)
 class NackReply(betterproto.Message):
-    next_attempt_ms: int = betterproto.int64_field(1)
+    done: int = betterproto.uint32_field(1)
     refusals: "list[ReceiptRefusal]" = betterproto.message_field(2)
+    next_attempt_ms: int = betterproto.int64_field(3)
+    """When the last of them is tried again; 0 when none is."""
+
+    dead: int = betterproto.uint32_field(4)
+    """
+    How many had been tried often enough and are dead letters, and in which topic; empty where the topic has none.
+    """
+
+    dead_lettered_to: str = betterproto.string_field(5)
 
 
 @dataclass(eq=False, repr=False)
 class RejectRequest(betterproto.Message):
-    receipts: "list[bytes]" = betterproto.bytes_field(1)
-    reason: str = betterproto.string_field(2)
+    receipts: "list[str]" = betterproto.string_field(1)
+    ranges: "list[ReceiptRange]" = betterproto.message_field(2)
+    group: str = betterproto.string_field(3)
+    reason: str = betterproto.string_field(4)
 
 
 @dataclass(eq=False, repr=False)
 class RejectReply(betterproto.Message):
-    dead_lettered_to: str = betterproto.string_field(1)
+    done: int = betterproto.uint32_field(1)
     refusals: "list[ReceiptRefusal]" = betterproto.message_field(2)
+    dead_lettered_to: str = betterproto.string_field(3)
+    """Empty where the topic has no dead letters: the messages are dropped."""
 
 
 @dataclass(eq=False, repr=False)
 class ExtendRequest(betterproto.Message):
-    receipts: "list[bytes]" = betterproto.bytes_field(1)
-    timeout_ms: int = betterproto.uint32_field(2)
+    receipts: "list[str]" = betterproto.string_field(1)
+    ranges: "list[ReceiptRange]" = betterproto.message_field(2)
+    group: str = betterproto.string_field(3)
+    timeout_ms: int = betterproto.uint32_field(4)
+    """From now on."""
 
 
 @dataclass(eq=False, repr=False)
 class ExtendReply(betterproto.Message):
-    expires_ms: int = betterproto.int64_field(1)
+    done: int = betterproto.uint32_field(1)
+    refusals: "list[ReceiptRefusal]" = betterproto.message_field(2)
+    expires_ms: int = betterproto.int64_field(3)
+    """When the first of their leases ends."""
+
+
+@dataclass(eq=False, repr=False)
+class ReleaseRequest(betterproto.Message):
+    receipts: "list[str]" = betterproto.string_field(1)
+    ranges: "list[ReceiptRange]" = betterproto.message_field(2)
+    group: str = betterproto.string_field(3)
+
+
+@dataclass(eq=False, repr=False)
+class ReleaseReply(betterproto.Message):
+    done: int = betterproto.uint32_field(1)
     refusals: "list[ReceiptRefusal]" = betterproto.message_field(2)
 
 
@@ -714,11 +810,16 @@ class ExtendReply(betterproto.Message):
 class Credit(betterproto.Message):
     messages: int = betterproto.uint32_field(1)
     """
-    How many more messages, and how many more bytes, the client can take. What was never given is not limited. A batch
-     is never cut, so the last one may go beyond; what is beyond counts against the next credit.
+    How many more messages, and how many more bytes, the client can take. What was never given is not limited, save
+     that no message of a shared group comes without credit for messages. A batch is never cut, so the last one may go
+     beyond; what is beyond counts against the next credit.
     """
 
     bytes: int = betterproto.uint64_field(2)
+    visibility_timeout_ms: int = betterproto.uint32_field(3)
+    """
+    How long leases last from here on; 0 leaves it as it was, which is the group's or the topic's to begin with.
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -766,6 +867,7 @@ class ConsumeRequest(betterproto.Message):
     """The stream ends after its answer."""
 
     seek: "SeekRequest" = betterproto.message_field(12, group="request")
+    release: "ReleaseRequest" = betterproto.message_field(13, group="request")
 
 
 @dataclass(eq=False, repr=False)
@@ -809,7 +911,7 @@ class ConsumeReply(betterproto.Message):
     """0 for what answers no request."""
 
     joined: "JoinReply" = betterproto.message_field(2, group="reply")
-    leased: "LeasedBatch" = betterproto.message_field(3, group="reply")
+    leased: "LeasedBatches" = betterproto.message_field(3, group="reply")
     batches: "GroupBatches" = betterproto.message_field(4, group="reply")
     acked: "AckReply" = betterproto.message_field(5, group="reply")
     nacked: "NackReply" = betterproto.message_field(6, group="reply")
@@ -826,6 +928,230 @@ class ConsumeReply(betterproto.Message):
     refusal: "Refusal" = betterproto.message_field(13, group="reply")
     sought: "SeekReply" = betterproto.message_field(14, group="reply")
     leaving: "Leaving" = betterproto.message_field(15, group="reply")
+    released: "ReleaseReply" = betterproto.message_field(16, group="reply")
+
+
+@dataclass(eq=False, repr=False)
+class ListDelayedRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    limit: int = betterproto.uint32_field(2)
+    """0 for 100."""
+
+    after: "list[int]" = betterproto.int64_field(3)
+    """
+    Empty for the first page, `after` of the page before for the next one.
+    """
+
+
+@dataclass(eq=False, repr=False)
+class ListDelayedReply(betterproto.Message):
+    messages: "list[DelayedMessage]" = betterproto.message_field(1)
+    count: int = betterproto.uint64_field(2)
+    """How many there are in the topic."""
+
+    after: "list[int]" = betterproto.int64_field(3)
+    """For the next page; empty when this was the last one."""
+
+
+@dataclass(eq=False, repr=False)
+class DelayedMessage(betterproto.Message):
+    """In a list key, value and headers are left out."""
+
+    topic: str = betterproto.string_field(1)
+    partition: int = betterproto.uint32_field(2)
+    offset: int = betterproto.int64_field(3)
+    deliver_at_ms: int = betterproto.int64_field(4)
+    priority: "Priority" = betterproto.enum_field(5)
+    key: "bytes | None" = betterproto.bytes_field(6, optional=True)
+    value: "bytes | None" = betterproto.bytes_field(7, optional=True)
+    headers: "list[Header]" = betterproto.message_field(8)
+
+
+@dataclass(eq=False, repr=False)
+class GetDelayedRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    partition: int = betterproto.uint32_field(2)
+    offset: int = betterproto.int64_field(3)
+
+
+@dataclass(eq=False, repr=False)
+class CancelDelayedRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    partition: int = betterproto.uint32_field(2)
+    offset: int = betterproto.int64_field(3)
+
+
+@dataclass(eq=False, repr=False)
+class CancelDelayedReply(betterproto.Message):
+    pass
+
+
+@dataclass(eq=False, repr=False)
+class RescheduleDelayedRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    partition: int = betterproto.uint32_field(2)
+    offset: int = betterproto.int64_field(3)
+    delay_ms: "int | None" = betterproto.uint64_field(4, optional=True)
+    """One of the two: from now on, or in milliseconds since 1970."""
+
+    deliver_at_ms: "int | None" = betterproto.int64_field(5, optional=True)
+
+
+@dataclass(eq=False, repr=False)
+class LetterFilter(betterproto.Message):
+    """Which letters are meant: those that fit everything that is given."""
+
+    reason: str = betterproto.string_field(1)
+    """max_attempts, rejected or expired."""
+
+    group: str = betterproto.string_field(2)
+    key: "bytes | None" = betterproto.bytes_field(3, optional=True)
+    headers: "dict[str, bytes]" = betterproto.map_field(
+        4, betterproto.TYPE_STRING, betterproto.TYPE_BYTES
+    )
+    """Headers that are to be there with these values."""
+
+    died_from_ms: "int | None" = betterproto.int64_field(5, optional=True)
+    """
+    When they became dead letters, in milliseconds since 1970, the latter exclusive.
+    """
+
+    died_until_ms: "int | None" = betterproto.int64_field(6, optional=True)
+
+
+@dataclass(eq=False, repr=False)
+class ListDeadTopicsRequest(betterproto.Message):
+    pass
+
+
+@dataclass(eq=False, repr=False)
+class ListDeadTopicsReply(betterproto.Message):
+    topics: "list[DeadTopic]" = betterproto.message_field(1)
+
+
+@dataclass(eq=False, repr=False)
+class DeadTopic(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    letters: int = betterproto.uint64_field(2)
+    """Those that were neither sent back nor dropped."""
+
+
+@dataclass(eq=False, repr=False)
+class BrowseRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    """That of the dead letters, such as orders.dlq."""
+
+    filter: "LetterFilter" = betterproto.message_field(2)
+    limit: int = betterproto.uint32_field(3)
+    """0 for 100."""
+
+    after: "dict[int, int]" = betterproto.map_field(
+        4, betterproto.TYPE_UINT32, betterproto.TYPE_INT64
+    )
+    """
+    Empty for the first page, `after` of the page before for the next one.
+    """
+
+
+@dataclass(eq=False, repr=False)
+class BrowseReply(betterproto.Message):
+    letters: "list[DeadLetter]" = betterproto.message_field(1)
+    after: "dict[int, int]" = betterproto.map_field(
+        2, betterproto.TYPE_UINT32, betterproto.TYPE_INT64
+    )
+    """For the next page; empty when this was the last one."""
+
+
+@dataclass(eq=False, repr=False)
+class DeadLetter(betterproto.Message):
+    partition: int = betterproto.uint32_field(1)
+    offset: int = betterproto.int64_field(2)
+    key: "bytes | None" = betterproto.bytes_field(3, optional=True)
+    value: "bytes | None" = betterproto.bytes_field(4, optional=True)
+    headers: "list[Header]" = betterproto.message_field(5)
+    reason: str = betterproto.string_field(6)
+    group: str = betterproto.string_field(7)
+    attempts: int = betterproto.uint32_field(8)
+    died_ms: int = betterproto.int64_field(9)
+    source_topic: str = betterproto.string_field(10)
+    source_partition: int = betterproto.uint32_field(11)
+    source_offset: int = betterproto.int64_field(12)
+
+
+@dataclass(eq=False, repr=False)
+class RedriveRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    """That of the dead letters."""
+
+    to: str = betterproto.string_field(2)
+    """Where to; empty for where each came from."""
+
+    filter: "LetterFilter" = betterproto.message_field(3)
+    rate: int = betterproto.uint32_field(4)
+    """Letters a second at most, 0 for no bound."""
+
+    limit: int = betterproto.uint64_field(5)
+    """Letters at most, 0 for no bound."""
+
+    dry_run: bool = betterproto.bool_field(6)
+    """Only say how many it would be."""
+
+
+@dataclass(eq=False, repr=False)
+class PurgeRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    filter: "LetterFilter" = betterproto.message_field(2)
+    dry_run: bool = betterproto.bool_field(3)
+
+
+@dataclass(eq=False, repr=False)
+class RedriveReply(betterproto.Message):
+    """A redrive or a purge, and how far it has come."""
+
+    redrive_id: str = betterproto.string_field(1)
+    topic: str = betterproto.string_field(2)
+    to: str = betterproto.string_field(3)
+    purge: bool = betterproto.bool_field(4)
+    dry_run: bool = betterproto.bool_field(5)
+    state: str = betterproto.string_field(6)
+    """running, done, cancelled or failed."""
+
+    total: int = betterproto.uint64_field(7)
+    """
+    How many letters there were to look at when it began, and how many it has looked at, found to be meant, and moved.
+    """
+
+    looked: int = betterproto.uint64_field(8)
+    matched: int = betterproto.uint64_field(9)
+    moved: int = betterproto.uint64_field(10)
+    rate: int = betterproto.uint32_field(11)
+    started_ms: int = betterproto.int64_field(12)
+    ended_ms: int = betterproto.int64_field(13)
+    """0 while it runs."""
+
+    error: str = betterproto.string_field(14)
+    """Why it failed."""
+
+
+@dataclass(eq=False, repr=False)
+class DescribeRedriveRequest(betterproto.Message):
+    redrive_id: str = betterproto.string_field(1)
+
+
+@dataclass(eq=False, repr=False)
+class ListRedrivesRequest(betterproto.Message):
+    topic: str = betterproto.string_field(1)
+    """Of all topics if empty."""
+
+
+@dataclass(eq=False, repr=False)
+class ListRedrivesReply(betterproto.Message):
+    redrives: "list[RedriveReply]" = betterproto.message_field(1)
+
+
+@dataclass(eq=False, repr=False)
+class CancelRedriveRequest(betterproto.Message):
+    redrive_id: str = betterproto.string_field(1)
 
 
 class TopicsStub(betterproto.ServiceStub):
@@ -1380,6 +1706,23 @@ class GroupsStub(betterproto.ServiceStub):
             metadata=metadata,
         )
 
+    async def release(
+        self,
+        release_request: "ReleaseRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "ReleaseReply":
+        return await self._unary_unary(
+            "/goqueue.v1.Groups/Release",
+            release_request,
+            ReleaseReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
     async def consume(
         self,
         consume_request_iterator: "AsyncIterable[ConsumeRequest] | Iterable[ConsumeRequest]",
@@ -1398,6 +1741,197 @@ class GroupsStub(betterproto.ServiceStub):
             metadata=metadata,
         ):
             yield response
+
+
+class DelaysStub(betterproto.ServiceStub):
+    async def list(
+        self,
+        list_delayed_request: "ListDelayedRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "ListDelayedReply":
+        return await self._unary_unary(
+            "/goqueue.v1.Delays/List",
+            list_delayed_request,
+            ListDelayedReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def get(
+        self,
+        get_delayed_request: "GetDelayedRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "DelayedMessage":
+        return await self._unary_unary(
+            "/goqueue.v1.Delays/Get",
+            get_delayed_request,
+            DelayedMessage,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def cancel(
+        self,
+        cancel_delayed_request: "CancelDelayedRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "CancelDelayedReply":
+        return await self._unary_unary(
+            "/goqueue.v1.Delays/Cancel",
+            cancel_delayed_request,
+            CancelDelayedReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def reschedule(
+        self,
+        reschedule_delayed_request: "RescheduleDelayedRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "DelayedMessage":
+        return await self._unary_unary(
+            "/goqueue.v1.Delays/Reschedule",
+            reschedule_delayed_request,
+            DelayedMessage,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+
+class DeadLettersStub(betterproto.ServiceStub):
+    async def list(
+        self,
+        list_dead_topics_request: "ListDeadTopicsRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "ListDeadTopicsReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/List",
+            list_dead_topics_request,
+            ListDeadTopicsReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def browse(
+        self,
+        browse_request: "BrowseRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "BrowseReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/Browse",
+            browse_request,
+            BrowseReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def redrive(
+        self,
+        redrive_request: "RedriveRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "RedriveReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/Redrive",
+            redrive_request,
+            RedriveReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def purge(
+        self,
+        purge_request: "PurgeRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "RedriveReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/Purge",
+            purge_request,
+            RedriveReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def describe_redrive(
+        self,
+        describe_redrive_request: "DescribeRedriveRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "RedriveReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/DescribeRedrive",
+            describe_redrive_request,
+            RedriveReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def list_redrives(
+        self,
+        list_redrives_request: "ListRedrivesRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "ListRedrivesReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/ListRedrives",
+            list_redrives_request,
+            ListRedrivesReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
+    async def cancel_redrive(
+        self,
+        cancel_redrive_request: "CancelRedriveRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None
+    ) -> "RedriveReply":
+        return await self._unary_unary(
+            "/goqueue.v1.DeadLetters/CancelRedrive",
+            cancel_redrive_request,
+            RedriveReply,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
 
 
 class TopicsBase(ServiceBase):
@@ -1737,6 +2271,9 @@ class GroupsBase(ServiceBase):
     async def extend(self, extend_request: "ExtendRequest") -> "ExtendReply":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
+    async def release(self, release_request: "ReleaseRequest") -> "ReleaseReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
     async def consume(
         self, consume_request_iterator: "AsyncIterator[ConsumeRequest]"
     ) -> "AsyncIterator[ConsumeReply]":
@@ -1869,6 +2406,13 @@ class GroupsBase(ServiceBase):
         response = await self.extend(request)
         await stream.send_message(response)
 
+    async def __rpc_release(
+        self, stream: "grpclib.server.Stream[ReleaseRequest, ReleaseReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.release(request)
+        await stream.send_message(response)
+
     async def __rpc_consume(
         self, stream: "grpclib.server.Stream[ConsumeRequest, ConsumeReply]"
     ) -> None:
@@ -1989,10 +2533,221 @@ class GroupsBase(ServiceBase):
                 ExtendRequest,
                 ExtendReply,
             ),
+            "/goqueue.v1.Groups/Release": grpclib.const.Handler(
+                self.__rpc_release,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                ReleaseRequest,
+                ReleaseReply,
+            ),
             "/goqueue.v1.Groups/Consume": grpclib.const.Handler(
                 self.__rpc_consume,
                 grpclib.const.Cardinality.STREAM_STREAM,
                 ConsumeRequest,
                 ConsumeReply,
+            ),
+        }
+
+
+class DelaysBase(ServiceBase):
+
+    async def list(
+        self, list_delayed_request: "ListDelayedRequest"
+    ) -> "ListDelayedReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def get(self, get_delayed_request: "GetDelayedRequest") -> "DelayedMessage":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def cancel(
+        self, cancel_delayed_request: "CancelDelayedRequest"
+    ) -> "CancelDelayedReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def reschedule(
+        self, reschedule_delayed_request: "RescheduleDelayedRequest"
+    ) -> "DelayedMessage":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def __rpc_list(
+        self, stream: "grpclib.server.Stream[ListDelayedRequest, ListDelayedReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.list(request)
+        await stream.send_message(response)
+
+    async def __rpc_get(
+        self, stream: "grpclib.server.Stream[GetDelayedRequest, DelayedMessage]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.get(request)
+        await stream.send_message(response)
+
+    async def __rpc_cancel(
+        self, stream: "grpclib.server.Stream[CancelDelayedRequest, CancelDelayedReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.cancel(request)
+        await stream.send_message(response)
+
+    async def __rpc_reschedule(
+        self, stream: "grpclib.server.Stream[RescheduleDelayedRequest, DelayedMessage]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.reschedule(request)
+        await stream.send_message(response)
+
+    def __mapping__(self) -> "dict[str, grpclib.const.Handler]":
+        return {
+            "/goqueue.v1.Delays/List": grpclib.const.Handler(
+                self.__rpc_list,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                ListDelayedRequest,
+                ListDelayedReply,
+            ),
+            "/goqueue.v1.Delays/Get": grpclib.const.Handler(
+                self.__rpc_get,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                GetDelayedRequest,
+                DelayedMessage,
+            ),
+            "/goqueue.v1.Delays/Cancel": grpclib.const.Handler(
+                self.__rpc_cancel,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                CancelDelayedRequest,
+                CancelDelayedReply,
+            ),
+            "/goqueue.v1.Delays/Reschedule": grpclib.const.Handler(
+                self.__rpc_reschedule,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                RescheduleDelayedRequest,
+                DelayedMessage,
+            ),
+        }
+
+
+class DeadLettersBase(ServiceBase):
+
+    async def list(
+        self, list_dead_topics_request: "ListDeadTopicsRequest"
+    ) -> "ListDeadTopicsReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def browse(self, browse_request: "BrowseRequest") -> "BrowseReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def redrive(self, redrive_request: "RedriveRequest") -> "RedriveReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def purge(self, purge_request: "PurgeRequest") -> "RedriveReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def describe_redrive(
+        self, describe_redrive_request: "DescribeRedriveRequest"
+    ) -> "RedriveReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def list_redrives(
+        self, list_redrives_request: "ListRedrivesRequest"
+    ) -> "ListRedrivesReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def cancel_redrive(
+        self, cancel_redrive_request: "CancelRedriveRequest"
+    ) -> "RedriveReply":
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
+    async def __rpc_list(
+        self,
+        stream: "grpclib.server.Stream[ListDeadTopicsRequest, ListDeadTopicsReply]",
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.list(request)
+        await stream.send_message(response)
+
+    async def __rpc_browse(
+        self, stream: "grpclib.server.Stream[BrowseRequest, BrowseReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.browse(request)
+        await stream.send_message(response)
+
+    async def __rpc_redrive(
+        self, stream: "grpclib.server.Stream[RedriveRequest, RedriveReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.redrive(request)
+        await stream.send_message(response)
+
+    async def __rpc_purge(
+        self, stream: "grpclib.server.Stream[PurgeRequest, RedriveReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.purge(request)
+        await stream.send_message(response)
+
+    async def __rpc_describe_redrive(
+        self, stream: "grpclib.server.Stream[DescribeRedriveRequest, RedriveReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.describe_redrive(request)
+        await stream.send_message(response)
+
+    async def __rpc_list_redrives(
+        self, stream: "grpclib.server.Stream[ListRedrivesRequest, ListRedrivesReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.list_redrives(request)
+        await stream.send_message(response)
+
+    async def __rpc_cancel_redrive(
+        self, stream: "grpclib.server.Stream[CancelRedriveRequest, RedriveReply]"
+    ) -> None:
+        request = await stream.recv_message()
+        response = await self.cancel_redrive(request)
+        await stream.send_message(response)
+
+    def __mapping__(self) -> "dict[str, grpclib.const.Handler]":
+        return {
+            "/goqueue.v1.DeadLetters/List": grpclib.const.Handler(
+                self.__rpc_list,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                ListDeadTopicsRequest,
+                ListDeadTopicsReply,
+            ),
+            "/goqueue.v1.DeadLetters/Browse": grpclib.const.Handler(
+                self.__rpc_browse,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                BrowseRequest,
+                BrowseReply,
+            ),
+            "/goqueue.v1.DeadLetters/Redrive": grpclib.const.Handler(
+                self.__rpc_redrive,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                RedriveRequest,
+                RedriveReply,
+            ),
+            "/goqueue.v1.DeadLetters/Purge": grpclib.const.Handler(
+                self.__rpc_purge,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                PurgeRequest,
+                RedriveReply,
+            ),
+            "/goqueue.v1.DeadLetters/DescribeRedrive": grpclib.const.Handler(
+                self.__rpc_describe_redrive,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                DescribeRedriveRequest,
+                RedriveReply,
+            ),
+            "/goqueue.v1.DeadLetters/ListRedrives": grpclib.const.Handler(
+                self.__rpc_list_redrives,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                ListRedrivesRequest,
+                ListRedrivesReply,
+            ),
+            "/goqueue.v1.DeadLetters/CancelRedrive": grpclib.const.Handler(
+                self.__rpc_cancel_redrive,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                CancelRedriveRequest,
+                RedriveReply,
             ),
         }

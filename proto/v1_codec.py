@@ -8,7 +8,7 @@ from betterproto import PLACEHOLDER as UNSET
 from betterproto import Message
 
 from goqueue.proto.v1 import (
-    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, Group, GroupBatches, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatch, LeaveReply, LeaveRequest, Leaving, ListGroupsReply, ListGroupsRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, Rebalances, ReceiptRefusal, Refusal, RejectReply, RejectRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
+    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, BrowseReply, BrowseRequest, CancelDelayedReply, CancelDelayedRequest, CancelRedriveRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeadLetter, DeadTopic, DelayedMessage, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeRedriveRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, GetDelayedRequest, Group, GroupBatches, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatches, LeaveReply, LeaveRequest, Leaving, LetterFilter, ListDeadTopicsReply, ListDeadTopicsRequest, ListDelayedReply, ListDelayedRequest, ListGroupsReply, ListGroupsRequest, ListRedrivesReply, ListRedrivesRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, PurgeRequest, Rebalances, ReceiptRange, ReceiptRefusal, RedriveReply, RedriveRequest, Refusal, RejectReply, RejectRequest, ReleaseReply, ReleaseRequest, RescheduleDelayedRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
 )
 from goqueue.proto.wire import (
     DOUBLE, FIXED32, FIXED64, ITEMS_MAX, SFIXED32, SFIXED64, SHORT, SHORT_MAX, Flaw, fixed, int32, int64, length,
@@ -2163,12 +2163,15 @@ def encode_publish_result(message: PublishResult) -> bytes:
         if inner or fields_of(value)["_serialized_on_wire"]:
             size = len(inner)
             parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["deliver_at_ms"]
+    if value is not None:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "PublishResult.deliver_at_ms"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_PublishResult = {1: "partition", 2: "offset", 3: "timestamp_ms", 4: "refusal"}
+NAMES_PublishResult = {1: "partition", 2: "offset", 3: "timestamp_ms", 4: "refusal", 5: "deliver_at_ms"}
 
 
 def decode_publish_result(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -2184,6 +2187,7 @@ def decode_publish_result(data: bytes | bytearray | memoryview, at: int = 0, end
     of_offset = 0
     of_timestamp_ms = 0
     of_refusal = UNSET
+    of_deliver_at_ms = None
     try:
         while at < end:
             begin = at
@@ -2232,6 +2236,12 @@ def decode_publish_result(data: bytes | bytearray | memoryview, at: int = 0, end
                 if of_timestamp_ms > 127:
                     of_timestamp_ms, at = varint(data, at - 1)
                     of_timestamp_ms = (of_timestamp_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 40:
+                of_deliver_at_ms = data[at]
+                at += 1
+                if of_deliver_at_ms > 127:
+                    of_deliver_at_ms, at = varint(data, at - 1)
+                    of_deliver_at_ms = (of_deliver_at_ms ^ 1 << 63) - (1 << 63)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -2249,6 +2259,7 @@ def decode_publish_result(data: bytes | bytearray | memoryview, at: int = 0, end
         "offset": of_offset,
         "timestamp_ms": of_timestamp_ms,
         "refusal": of_refusal,
+        "deliver_at_ms": of_deliver_at_ms,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -6515,6 +6526,100 @@ def decode_delete_group_reply(data: bytes | bytearray | memoryview, at: int = 0,
     return message
 
 
+def encode_receipt_range(message: ReceiptRange) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["stem"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["first_offset"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "ReceiptRange.first_offset"))
+    value = fields["count"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ReceiptRange.count"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ReceiptRange = {1: "stem", 2: "first_offset", 3: "count"}
+
+
+def decode_receipt_range(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ReceiptRange:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_stem = ""
+    of_first_offset = 0
+    of_count = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_stem = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_first_offset = data[at]
+                at += 1
+                if of_first_offset > 127:
+                    of_first_offset, at = varint(data, at - 1)
+                    of_first_offset = (of_first_offset ^ 1 << 63) - (1 << 63)
+            elif tag == 24:
+                of_count = data[at]
+                at += 1
+                if of_count > 127:
+                    of_count, at = varint(data, at - 1)
+                    of_count &= 0xFFFFFFFF
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ReceiptRange", NAMES_ReceiptRange, tag, error) from None
+    message = new(ReceiptRange)
+    fields = {
+        "stem": of_stem,
+        "first_offset": of_first_offset,
+        "count": of_count,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
 def encode_poll_request(message: PollRequest) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
@@ -6537,12 +6642,15 @@ def encode_poll_request(message: PollRequest) -> bytes:
     value = fields["visibility_timeout_ms"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "PollRequest.visibility_timeout_ms"))
+    value = fields["bytes_max"]
+    if value is not UNSET and value:
+        parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "PollRequest.bytes_max"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_PollRequest = {1: "group", 2: "member_id", 3: "messages_max", 4: "wait_ms", 5: "visibility_timeout_ms"}
+NAMES_PollRequest = {1: "group", 2: "member_id", 3: "messages_max", 4: "wait_ms", 5: "visibility_timeout_ms", 6: "bytes_max"}
 
 
 def decode_poll_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -6556,6 +6664,7 @@ def decode_poll_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
     of_messages_max = 0
     of_wait_ms = 0
     of_visibility_timeout_ms = 0
+    of_bytes_max = 0
     try:
         while at < end:
             begin = at
@@ -6605,6 +6714,12 @@ def decode_poll_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
                 if of_visibility_timeout_ms > 127:
                     of_visibility_timeout_ms, at = varint(data, at - 1)
                     of_visibility_timeout_ms &= 0xFFFFFFFF
+            elif tag == 48:
+                of_bytes_max = data[at]
+                at += 1
+                if of_bytes_max > 127:
+                    of_bytes_max, at = varint(data, at - 1)
+                    of_bytes_max &= 0xFFFFFFFF
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -6621,6 +6736,7 @@ def decode_poll_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
         "messages_max": of_messages_max,
         "wait_ms": of_wait_ms,
         "visibility_timeout_ms": of_visibility_timeout_ms,
+        "bytes_max": of_bytes_max,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -6632,10 +6748,10 @@ def decode_poll_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
 def encode_poll_reply(message: PollReply) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
-    value = fields["batches"]
+    value = fields["parts"]
     if value is not UNSET and value:
         for item in value:
-            inner = encode_leased_batch(item)
+            inner = encode_leased_batches(item)
             size = len(inner)
             parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
@@ -6643,7 +6759,7 @@ def encode_poll_reply(message: PollReply) -> bytes:
     return b"".join(parts)
 
 
-NAMES_PollReply = {1: "batches"}
+NAMES_PollReply = {1: "parts"}
 
 
 def decode_poll_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -6654,7 +6770,7 @@ def decode_poll_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
         room = [ITEMS_MAX]
     unknown = b""
     tag = 0
-    of_batches = []
+    of_parts = []
     try:
         while at < end:
             begin = at
@@ -6679,7 +6795,7 @@ def decode_poll_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
                     room[0] -= 1
                     if room[0] < 0:
                         raise Flaw(CROWDED)
-                    of_batches.append(decode_leased_batch(data, at, stop, room))
+                    of_parts.append(decode_leased_batches(data, at, stop, room))
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -6698,7 +6814,7 @@ def decode_poll_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
         raise refused("PollReply", NAMES_PollReply, tag, error) from None
     message = new(PollReply)
     fields = {
-        "batches": of_batches,
+        "parts": of_parts,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -6707,7 +6823,7 @@ def decode_poll_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
     return message
 
 
-def encode_leased_batch(message: LeasedBatch) -> bytes:
+def encode_leased_batches(message: LeasedBatches) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
     value = fields["topic"]
@@ -6717,8 +6833,8 @@ def encode_leased_batch(message: LeasedBatch) -> bytes:
         parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     value = fields["partition"]
     if value is not UNSET and value:
-        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "LeasedBatch.partition"))
-    value = fields["batch"]
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "LeasedBatches.partition"))
+    value = fields["batches"]
     if value is not UNSET and value:
         size = len(value)
         parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
@@ -6728,16 +6844,19 @@ def encode_leased_batch(message: LeasedBatch) -> bytes:
             inner = encode_lease(item)
             size = len(inner)
             parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["now_ms"]
+    if value is not UNSET and value:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "LeasedBatches.now_ms"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_LeasedBatch = {1: "topic", 2: "partition", 3: "batch", 4: "leases"}
+NAMES_LeasedBatches = {1: "topic", 2: "partition", 3: "batches", 4: "leases", 5: "now_ms"}
 
 
-def decode_leased_batch(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
-        room: list[int] | None = None) -> LeasedBatch:
+def decode_leased_batches(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> LeasedBatches:
     if end is None:
         end = len(data)
     if room is None:
@@ -6746,8 +6865,9 @@ def decode_leased_batch(data: bytes | bytearray | memoryview, at: int = 0, end: 
     tag = 0
     of_topic = ""
     of_partition = 0
-    of_batch = b""
+    of_batches = b""
     of_leases = []
+    of_now_ms = 0
     try:
         while at < end:
             begin = at
@@ -6771,7 +6891,7 @@ def decode_leased_batch(data: bytes | bytearray | memoryview, at: int = 0, end: 
                 if tag == 10:
                     of_topic = str(data[at:stop], "utf-8")
                 elif tag == 26:
-                    of_batch = data[at:stop]
+                    of_batches = data[at:stop]
                 elif tag == 34:
                     room[0] -= 1
                     if room[0] < 0:
@@ -6790,6 +6910,12 @@ def decode_leased_batch(data: bytes | bytearray | memoryview, at: int = 0, end: 
                 if of_partition > 127:
                     of_partition, at = varint(data, at - 1)
                     of_partition &= 0xFFFFFFFF
+            elif tag == 40:
+                of_now_ms = data[at]
+                at += 1
+                if of_now_ms > 127:
+                    of_now_ms, at = varint(data, at - 1)
+                    of_now_ms = (of_now_ms ^ 1 << 63) - (1 << 63)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -6798,13 +6924,14 @@ def decode_leased_batch(data: bytes | bytearray | memoryview, at: int = 0, end: 
         if at != end:
             raise Flaw(CUT)
     except (IndexError, UnicodeDecodeError, Flaw) as error:
-        raise refused("LeasedBatch", NAMES_LeasedBatch, tag, error) from None
-    message = new(LeasedBatch)
+        raise refused("LeasedBatches", NAMES_LeasedBatches, tag, error) from None
+    message = new(LeasedBatches)
     fields = {
         "topic": of_topic,
         "partition": of_partition,
-        "batch": of_batch,
+        "batches": of_batches,
         "leases": of_leases,
+        "now_ms": of_now_ms,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -6816,25 +6943,29 @@ def decode_leased_batch(data: bytes | bytearray | memoryview, at: int = 0, end: 
 def encode_lease(message: Lease) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
-    value = fields["offset"]
+    value = fields["first_offset"]
     if value is not UNSET and value:
-        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "Lease.offset"))
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "Lease.first_offset"))
+    value = fields["count"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Lease.count"))
     value = fields["attempt"]
     if value is not UNSET and value:
-        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Lease.attempt"))
-    value = fields["receipt"]
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Lease.attempt"))
+    value = fields["stem"]
     if value is not UNSET and value:
-        size = len(value)
-        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     value = fields["expires_ms"]
     if value is not UNSET and value:
-        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "Lease.expires_ms"))
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "Lease.expires_ms"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_Lease = {1: "offset", 2: "attempt", 3: "receipt", 4: "expires_ms"}
+NAMES_Lease = {1: "first_offset", 2: "count", 3: "attempt", 4: "stem", 5: "expires_ms"}
 
 
 def decode_lease(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -6843,9 +6974,10 @@ def decode_lease(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
         end = len(data)
     unknown = b""
     tag = 0
-    of_offset = 0
+    of_first_offset = 0
+    of_count = 0
     of_attempt = 0
-    of_receipt = b""
+    of_stem = ""
     of_expires_ms = 0
     try:
         while at < end:
@@ -6867,8 +6999,8 @@ def decode_lease(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
                 stop = at + size
                 if stop > end:
                     raise Flaw(CUT)
-                if tag == 26:
-                    of_receipt = bytes(data[at:stop])
+                if tag == 34:
+                    of_stem = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -6877,18 +7009,24 @@ def decode_lease(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
                     unknown += data[begin:stop]
                 at = stop
             elif tag == 8:
-                of_offset = data[at]
+                of_first_offset = data[at]
                 at += 1
-                if of_offset > 127:
-                    of_offset, at = varint(data, at - 1)
-                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+                if of_first_offset > 127:
+                    of_first_offset, at = varint(data, at - 1)
+                    of_first_offset = (of_first_offset ^ 1 << 63) - (1 << 63)
             elif tag == 16:
+                of_count = data[at]
+                at += 1
+                if of_count > 127:
+                    of_count, at = varint(data, at - 1)
+                    of_count &= 0xFFFFFFFF
+            elif tag == 24:
                 of_attempt = data[at]
                 at += 1
                 if of_attempt > 127:
                     of_attempt, at = varint(data, at - 1)
                     of_attempt &= 0xFFFFFFFF
-            elif tag == 32:
+            elif tag == 40:
                 of_expires_ms = data[at]
                 at += 1
                 if of_expires_ms > 127:
@@ -6905,165 +7043,11 @@ def decode_lease(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
         raise refused("Lease", NAMES_Lease, tag, error) from None
     message = new(Lease)
     fields = {
-        "offset": of_offset,
+        "first_offset": of_first_offset,
+        "count": of_count,
         "attempt": of_attempt,
-        "receipt": of_receipt,
+        "stem": of_stem,
         "expires_ms": of_expires_ms,
-        "_serialized_on_wire": True,
-        "_unknown_fields": bytes(unknown) if unknown else b"",
-        "_group_current": {},
-    }
-    fill(message, fields)
-    return message
-
-
-def encode_ack_request(message: AckRequest) -> bytes:
-    fields = fields_of(message)
-    parts: list[bytes] = []
-    value = fields["receipts"]
-    if value is not UNSET and value:
-        for item in value:
-            size = len(item)
-            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), item)
-    if fields["_unknown_fields"]:
-        parts.append(fields["_unknown_fields"])
-    return b"".join(parts)
-
-
-NAMES_AckRequest = {1: "receipts"}
-
-
-def decode_ack_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
-        room: list[int] | None = None) -> AckRequest:
-    if end is None:
-        end = len(data)
-    if room is None:
-        room = [ITEMS_MAX]
-    unknown = b""
-    tag = 0
-    of_receipts = []
-    try:
-        while at < end:
-            begin = at
-            tag = data[at]
-            at += 1
-            if tag > 127:
-                tag, at = long_tag(data, begin)
-            if tag & 7 == 2:
-                size = data[at]
-                at += 1
-                if size > 127:
-                    second = data[at]
-                    at += 1
-                    if second < 128:
-                        size += (second << 7) - 128
-                    else:
-                        size, at = length(data, at - 2)
-                stop = at + size
-                if stop > end:
-                    raise Flaw(CUT)
-                if tag == 10:
-                    room[0] -= 1
-                    if room[0] < 0:
-                        raise Flaw(CROWDED)
-                    of_receipts.append(bytes(data[at:stop]))
-                else:
-                    if tag == 2:
-                        raise Flaw("a field has the number 0")
-                    if not unknown:
-                        unknown = bytearray()
-                    unknown += data[begin:stop]
-                at = stop
-            else:
-                at = skip(data, at, end, tag)
-                if not unknown:
-                    unknown = bytearray()
-                unknown += data[begin:at]
-        if at != end:
-            raise Flaw(CUT)
-    except (IndexError, UnicodeDecodeError, Flaw) as error:
-        raise refused("AckRequest", NAMES_AckRequest, tag, error) from None
-    message = new(AckRequest)
-    fields = {
-        "receipts": of_receipts,
-        "_serialized_on_wire": True,
-        "_unknown_fields": bytes(unknown) if unknown else b"",
-        "_group_current": {},
-    }
-    fill(message, fields)
-    return message
-
-
-def encode_ack_reply(message: AckReply) -> bytes:
-    fields = fields_of(message)
-    parts: list[bytes] = []
-    value = fields["refusals"]
-    if value is not UNSET and value:
-        for item in value:
-            inner = encode_receipt_refusal(item)
-            size = len(inner)
-            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
-    if fields["_unknown_fields"]:
-        parts.append(fields["_unknown_fields"])
-    return b"".join(parts)
-
-
-NAMES_AckReply = {1: "refusals"}
-
-
-def decode_ack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
-        room: list[int] | None = None) -> AckReply:
-    if end is None:
-        end = len(data)
-    if room is None:
-        room = [ITEMS_MAX]
-    unknown = b""
-    tag = 0
-    of_refusals = []
-    try:
-        while at < end:
-            begin = at
-            tag = data[at]
-            at += 1
-            if tag > 127:
-                tag, at = long_tag(data, begin)
-            if tag & 7 == 2:
-                size = data[at]
-                at += 1
-                if size > 127:
-                    second = data[at]
-                    at += 1
-                    if second < 128:
-                        size += (second << 7) - 128
-                    else:
-                        size, at = length(data, at - 2)
-                stop = at + size
-                if stop > end:
-                    raise Flaw(CUT)
-                if tag == 10:
-                    room[0] -= 1
-                    if room[0] < 0:
-                        raise Flaw(CROWDED)
-                    of_refusals.append(decode_receipt_refusal(data, at, stop, room))
-                else:
-                    if tag == 2:
-                        raise Flaw("a field has the number 0")
-                    if not unknown:
-                        unknown = bytearray()
-                    unknown += data[begin:stop]
-                at = stop
-            else:
-                at = skip(data, at, end, tag)
-                if not unknown:
-                    unknown = bytearray()
-                unknown += data[begin:at]
-        if at != end:
-            raise Flaw(CUT)
-    except (IndexError, UnicodeDecodeError, Flaw) as error:
-        raise refused("AckReply", NAMES_AckReply, tag, error) from None
-    message = new(AckReply)
-    fields = {
-        "refusals": of_refusals,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7077,20 +7061,24 @@ def encode_receipt_refusal(message: ReceiptRefusal) -> bytes:
     parts: list[bytes] = []
     value = fields["receipt"]
     if value is not UNSET and value:
-        size = len(value)
-        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["offset"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "ReceiptRefusal.offset"))
     value = fields["refusal"]
     if value is not UNSET and value is not None:
         inner = encode_refusal(value)
         if inner or fields_of(value)["_serialized_on_wire"]:
             size = len(inner)
-            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ReceiptRefusal = {1: "receipt", 2: "refusal"}
+NAMES_ReceiptRefusal = {1: "receipt", 2: "offset", 3: "refusal"}
 
 
 def decode_receipt_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7101,8 +7089,9 @@ def decode_receipt_refusal(data: bytes | bytearray | memoryview, at: int = 0, en
         room = [ITEMS_MAX]
     unknown = b""
     tag = 0
-    places_2 = None
-    of_receipt = b""
+    places_3 = None
+    of_receipt = ""
+    of_offset = 0
     of_refusal = UNSET
     try:
         while at < end:
@@ -7125,10 +7114,118 @@ def decode_receipt_refusal(data: bytes | bytearray | memoryview, at: int = 0, en
                 if stop > end:
                     raise Flaw(CUT)
                 if tag == 10:
-                    of_receipt = bytes(data[at:stop])
-                elif tag == 18:
+                    of_receipt = str(data[at:stop], "utf-8")
+                elif tag == 26:
                     of_refusal = decode_refusal(data, at, stop, room)
-                    places_2 = (places_2, at, stop)
+                    places_3 = (places_3, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_offset = data[at]
+                at += 1
+                if of_offset > 127:
+                    of_offset, at = varint(data, at - 1)
+                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ReceiptRefusal", NAMES_ReceiptRefusal, tag, error) from None
+    if places_3 is not None and places_3[0] is not None:
+        of_refusal = merged(decode_refusal, data, places_3, room)
+    message = new(ReceiptRefusal)
+    fields = {
+        "receipt": of_receipt,
+        "offset": of_offset,
+        "refusal": of_refusal,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_ack_request(message: AckRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["receipts"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["ranges"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_range(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_AckRequest = {1: "receipts", 2: "ranges", 3: "group"}
+
+
+def decode_ack_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> AckRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_receipts = []
+    of_ranges = []
+    of_group = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_receipts.append(str(data[at:stop], "utf-8"))
+                elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_ranges.append(decode_receipt_range(data, at, stop, room))
+                elif tag == 26:
+                    of_group = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7144,13 +7241,101 @@ def decode_receipt_refusal(data: bytes | bytearray | memoryview, at: int = 0, en
         if at != end:
             raise Flaw(CUT)
     except (IndexError, UnicodeDecodeError, Flaw) as error:
-        raise refused("ReceiptRefusal", NAMES_ReceiptRefusal, tag, error) from None
-    if places_2 is not None and places_2[0] is not None:
-        of_refusal = merged(decode_refusal, data, places_2, room)
-    message = new(ReceiptRefusal)
+        raise refused("AckRequest", NAMES_AckRequest, tag, error) from None
+    message = new(AckRequest)
     fields = {
-        "receipt": of_receipt,
-        "refusal": of_refusal,
+        "receipts": of_receipts,
+        "ranges": of_ranges,
+        "group": of_group,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_ack_reply(message: AckReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["done"]
+    if value is not UNSET and value:
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "AckReply.done"))
+    value = fields["refusals"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_refusal(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_AckReply = {1: "done", 2: "refusals"}
+
+
+def decode_ack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> AckReply:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_done = 0
+    of_refusals = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_refusals.append(decode_receipt_refusal(data, at, stop, room))
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 8:
+                of_done = data[at]
+                at += 1
+                if of_done > 127:
+                    of_done, at = varint(data, at - 1)
+                    of_done &= 0xFFFFFFFF
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("AckReply", NAMES_AckReply, tag, error) from None
+    message = new(AckReply)
+    fields = {
+        "done": of_done,
+        "refusals": of_refusals,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7165,22 +7350,34 @@ def encode_nack_request(message: NackRequest) -> bytes:
     value = fields["receipts"]
     if value is not UNSET and value:
         for item in value:
-            size = len(item)
-            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), item)
-    value = fields["delay_ms"]
-    if value is not None:
-        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "NackRequest.delay_ms"))
-    value = fields["reason"]
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["ranges"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_range(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
     if value is not UNSET and value:
         inner = value.encode()
         size = len(inner)
         parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["delay_ms"]
+    if value is not None:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "NackRequest.delay_ms"))
+    value = fields["reason"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'*', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_NackRequest = {1: "receipts", 2: "delay_ms", 3: "reason"}
+NAMES_NackRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "delay_ms", 5: "reason"}
 
 
 def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7192,6 +7389,8 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
     unknown = b""
     tag = 0
     of_receipts = []
+    of_ranges = []
+    of_group = ""
     of_delay_ms = None
     of_reason = ""
     try:
@@ -7218,8 +7417,15 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
                     room[0] -= 1
                     if room[0] < 0:
                         raise Flaw(CROWDED)
-                    of_receipts.append(bytes(data[at:stop]))
+                    of_receipts.append(str(data[at:stop], "utf-8"))
+                elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_ranges.append(decode_receipt_range(data, at, stop, room))
                 elif tag == 26:
+                    of_group = str(data[at:stop], "utf-8")
+                elif tag == 42:
                     of_reason = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
@@ -7228,7 +7434,7 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
                         unknown = bytearray()
                     unknown += data[begin:stop]
                 at = stop
-            elif tag == 16:
+            elif tag == 32:
                 of_delay_ms = data[at]
                 at += 1
                 if of_delay_ms > 127:
@@ -7245,6 +7451,8 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
     message = new(NackRequest)
     fields = {
         "receipts": of_receipts,
+        "ranges": of_ranges,
+        "group": of_group,
         "delay_ms": of_delay_ms,
         "reason": of_reason,
         "_serialized_on_wire": True,
@@ -7258,21 +7466,32 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
 def encode_nack_reply(message: NackReply) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
-    value = fields["next_attempt_ms"]
+    value = fields["done"]
     if value is not UNSET and value:
-        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "NackReply.next_attempt_ms"))
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "NackReply.done"))
     value = fields["refusals"]
     if value is not UNSET and value:
         for item in value:
             inner = encode_receipt_refusal(item)
             size = len(inner)
             parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["next_attempt_ms"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "NackReply.next_attempt_ms"))
+    value = fields["dead"]
+    if value is not UNSET and value:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "NackReply.dead"))
+    value = fields["dead_lettered_to"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'*', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_NackReply = {1: "next_attempt_ms", 2: "refusals"}
+NAMES_NackReply = {1: "done", 2: "refusals", 3: "next_attempt_ms", 4: "dead", 5: "dead_lettered_to"}
 
 
 def decode_nack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7283,8 +7502,11 @@ def decode_nack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
         room = [ITEMS_MAX]
     unknown = b""
     tag = 0
-    of_next_attempt_ms = 0
+    of_done = 0
     of_refusals = []
+    of_next_attempt_ms = 0
+    of_dead = 0
+    of_dead_lettered_to = ""
     try:
         while at < end:
             begin = at
@@ -7310,6 +7532,8 @@ def decode_nack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
                     if room[0] < 0:
                         raise Flaw(CROWDED)
                     of_refusals.append(decode_receipt_refusal(data, at, stop, room))
+                elif tag == 42:
+                    of_dead_lettered_to = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7318,11 +7542,23 @@ def decode_nack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
                     unknown += data[begin:stop]
                 at = stop
             elif tag == 8:
+                of_done = data[at]
+                at += 1
+                if of_done > 127:
+                    of_done, at = varint(data, at - 1)
+                    of_done &= 0xFFFFFFFF
+            elif tag == 24:
                 of_next_attempt_ms = data[at]
                 at += 1
                 if of_next_attempt_ms > 127:
                     of_next_attempt_ms, at = varint(data, at - 1)
                     of_next_attempt_ms = (of_next_attempt_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 32:
+                of_dead = data[at]
+                at += 1
+                if of_dead > 127:
+                    of_dead, at = varint(data, at - 1)
+                    of_dead &= 0xFFFFFFFF
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -7334,8 +7570,11 @@ def decode_nack_reply(data: bytes | bytearray | memoryview, at: int = 0, end: in
         raise refused("NackReply", NAMES_NackReply, tag, error) from None
     message = new(NackReply)
     fields = {
-        "next_attempt_ms": of_next_attempt_ms,
+        "done": of_done,
         "refusals": of_refusals,
+        "next_attempt_ms": of_next_attempt_ms,
+        "dead": of_dead,
+        "dead_lettered_to": of_dead_lettered_to,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7350,19 +7589,31 @@ def encode_reject_request(message: RejectRequest) -> bytes:
     value = fields["receipts"]
     if value is not UNSET and value:
         for item in value:
-            size = len(item)
-            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), item)
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["ranges"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_range(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     value = fields["reason"]
     if value is not UNSET and value:
         inner = value.encode()
         size = len(inner)
-        parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+        parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_RejectRequest = {1: "receipts", 2: "reason"}
+NAMES_RejectRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "reason"}
 
 
 def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7374,6 +7625,8 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
     unknown = b""
     tag = 0
     of_receipts = []
+    of_ranges = []
+    of_group = ""
     of_reason = ""
     try:
         while at < end:
@@ -7399,8 +7652,15 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
                     room[0] -= 1
                     if room[0] < 0:
                         raise Flaw(CROWDED)
-                    of_receipts.append(bytes(data[at:stop]))
+                    of_receipts.append(str(data[at:stop], "utf-8"))
                 elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_ranges.append(decode_receipt_range(data, at, stop, room))
+                elif tag == 26:
+                    of_group = str(data[at:stop], "utf-8")
+                elif tag == 34:
                     of_reason = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
@@ -7421,6 +7681,8 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
     message = new(RejectRequest)
     fields = {
         "receipts": of_receipts,
+        "ranges": of_ranges,
+        "group": of_group,
         "reason": of_reason,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
@@ -7433,23 +7695,26 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
 def encode_reject_reply(message: RejectReply) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
-    value = fields["dead_lettered_to"]
+    value = fields["done"]
     if value is not UNSET and value:
-        inner = value.encode()
-        size = len(inner)
-        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "RejectReply.done"))
     value = fields["refusals"]
     if value is not UNSET and value:
         for item in value:
             inner = encode_receipt_refusal(item)
             size = len(inner)
             parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["dead_lettered_to"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_RejectReply = {1: "dead_lettered_to", 2: "refusals"}
+NAMES_RejectReply = {1: "done", 2: "refusals", 3: "dead_lettered_to"}
 
 
 def decode_reject_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7460,8 +7725,9 @@ def decode_reject_reply(data: bytes | bytearray | memoryview, at: int = 0, end: 
         room = [ITEMS_MAX]
     unknown = b""
     tag = 0
-    of_dead_lettered_to = ""
+    of_done = 0
     of_refusals = []
+    of_dead_lettered_to = ""
     try:
         while at < end:
             begin = at
@@ -7482,13 +7748,13 @@ def decode_reject_reply(data: bytes | bytearray | memoryview, at: int = 0, end: 
                 stop = at + size
                 if stop > end:
                     raise Flaw(CUT)
-                if tag == 10:
-                    of_dead_lettered_to = str(data[at:stop], "utf-8")
-                elif tag == 18:
+                if tag == 18:
                     room[0] -= 1
                     if room[0] < 0:
                         raise Flaw(CROWDED)
                     of_refusals.append(decode_receipt_refusal(data, at, stop, room))
+                elif tag == 26:
+                    of_dead_lettered_to = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7496,6 +7762,12 @@ def decode_reject_reply(data: bytes | bytearray | memoryview, at: int = 0, end: 
                         unknown = bytearray()
                     unknown += data[begin:stop]
                 at = stop
+            elif tag == 8:
+                of_done = data[at]
+                at += 1
+                if of_done > 127:
+                    of_done, at = varint(data, at - 1)
+                    of_done &= 0xFFFFFFFF
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -7507,8 +7779,9 @@ def decode_reject_reply(data: bytes | bytearray | memoryview, at: int = 0, end: 
         raise refused("RejectReply", NAMES_RejectReply, tag, error) from None
     message = new(RejectReply)
     fields = {
-        "dead_lettered_to": of_dead_lettered_to,
+        "done": of_done,
         "refusals": of_refusals,
+        "dead_lettered_to": of_dead_lettered_to,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7523,17 +7796,29 @@ def encode_extend_request(message: ExtendRequest) -> bytes:
     value = fields["receipts"]
     if value is not UNSET and value:
         for item in value:
-            size = len(item)
-            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), item)
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["ranges"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_range(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     value = fields["timeout_ms"]
     if value is not UNSET and value:
-        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ExtendRequest.timeout_ms"))
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ExtendRequest.timeout_ms"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ExtendRequest = {1: "receipts", 2: "timeout_ms"}
+NAMES_ExtendRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "timeout_ms"}
 
 
 def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7545,6 +7830,8 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
     unknown = b""
     tag = 0
     of_receipts = []
+    of_ranges = []
+    of_group = ""
     of_timeout_ms = 0
     try:
         while at < end:
@@ -7570,7 +7857,14 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
                     room[0] -= 1
                     if room[0] < 0:
                         raise Flaw(CROWDED)
-                    of_receipts.append(bytes(data[at:stop]))
+                    of_receipts.append(str(data[at:stop], "utf-8"))
+                elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_ranges.append(decode_receipt_range(data, at, stop, room))
+                elif tag == 26:
+                    of_group = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7578,7 +7872,7 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
                         unknown = bytearray()
                     unknown += data[begin:stop]
                 at = stop
-            elif tag == 16:
+            elif tag == 32:
                 of_timeout_ms = data[at]
                 at += 1
                 if of_timeout_ms > 127:
@@ -7596,6 +7890,8 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
     message = new(ExtendRequest)
     fields = {
         "receipts": of_receipts,
+        "ranges": of_ranges,
+        "group": of_group,
         "timeout_ms": of_timeout_ms,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
@@ -7608,9 +7904,209 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
 def encode_extend_reply(message: ExtendReply) -> bytes:
     fields = fields_of(message)
     parts: list[bytes] = []
+    value = fields["done"]
+    if value is not UNSET and value:
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ExtendReply.done"))
+    value = fields["refusals"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_refusal(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     value = fields["expires_ms"]
     if value is not UNSET and value:
-        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "ExtendReply.expires_ms"))
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "ExtendReply.expires_ms"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ExtendReply = {1: "done", 2: "refusals", 3: "expires_ms"}
+
+
+def decode_extend_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ExtendReply:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_done = 0
+    of_refusals = []
+    of_expires_ms = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_refusals.append(decode_receipt_refusal(data, at, stop, room))
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 8:
+                of_done = data[at]
+                at += 1
+                if of_done > 127:
+                    of_done, at = varint(data, at - 1)
+                    of_done &= 0xFFFFFFFF
+            elif tag == 24:
+                of_expires_ms = data[at]
+                at += 1
+                if of_expires_ms > 127:
+                    of_expires_ms, at = varint(data, at - 1)
+                    of_expires_ms = (of_expires_ms ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ExtendReply", NAMES_ExtendReply, tag, error) from None
+    message = new(ExtendReply)
+    fields = {
+        "done": of_done,
+        "refusals": of_refusals,
+        "expires_ms": of_expires_ms,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_release_request(message: ReleaseRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["receipts"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["ranges"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_receipt_range(item)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ReleaseRequest = {1: "receipts", 2: "ranges", 3: "group"}
+
+
+def decode_release_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ReleaseRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_receipts = []
+    of_ranges = []
+    of_group = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_receipts.append(str(data[at:stop], "utf-8"))
+                elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_ranges.append(decode_receipt_range(data, at, stop, room))
+                elif tag == 26:
+                    of_group = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ReleaseRequest", NAMES_ReleaseRequest, tag, error) from None
+    message = new(ReleaseRequest)
+    fields = {
+        "receipts": of_receipts,
+        "ranges": of_ranges,
+        "group": of_group,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_release_reply(message: ReleaseReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["done"]
+    if value is not UNSET and value:
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ReleaseReply.done"))
     value = fields["refusals"]
     if value is not UNSET and value:
         for item in value:
@@ -7622,18 +8118,18 @@ def encode_extend_reply(message: ExtendReply) -> bytes:
     return b"".join(parts)
 
 
-NAMES_ExtendReply = {1: "expires_ms", 2: "refusals"}
+NAMES_ReleaseReply = {1: "done", 2: "refusals"}
 
 
-def decode_extend_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
-        room: list[int] | None = None) -> ExtendReply:
+def decode_release_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ReleaseReply:
     if end is None:
         end = len(data)
     if room is None:
         room = [ITEMS_MAX]
     unknown = b""
     tag = 0
-    of_expires_ms = 0
+    of_done = 0
     of_refusals = []
     try:
         while at < end:
@@ -7668,11 +8164,11 @@ def decode_extend_reply(data: bytes | bytearray | memoryview, at: int = 0, end: 
                     unknown += data[begin:stop]
                 at = stop
             elif tag == 8:
-                of_expires_ms = data[at]
+                of_done = data[at]
                 at += 1
-                if of_expires_ms > 127:
-                    of_expires_ms, at = varint(data, at - 1)
-                    of_expires_ms = (of_expires_ms ^ 1 << 63) - (1 << 63)
+                if of_done > 127:
+                    of_done, at = varint(data, at - 1)
+                    of_done &= 0xFFFFFFFF
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -7681,10 +8177,10 @@ def decode_extend_reply(data: bytes | bytearray | memoryview, at: int = 0, end: 
         if at != end:
             raise Flaw(CUT)
     except (IndexError, UnicodeDecodeError, Flaw) as error:
-        raise refused("ExtendReply", NAMES_ExtendReply, tag, error) from None
-    message = new(ExtendReply)
+        raise refused("ReleaseReply", NAMES_ReleaseReply, tag, error) from None
+    message = new(ReleaseReply)
     fields = {
-        "expires_ms": of_expires_ms,
+        "done": of_done,
         "refusals": of_refusals,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
@@ -7703,12 +8199,15 @@ def encode_credit(message: Credit) -> bytes:
     value = fields["bytes"]
     if value is not UNSET and value:
         parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Credit.bytes"))
+    value = fields["visibility_timeout_ms"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Credit.visibility_timeout_ms"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_Credit = {1: "messages", 2: "bytes"}
+NAMES_Credit = {1: "messages", 2: "bytes", 3: "visibility_timeout_ms"}
 
 
 def decode_credit(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7719,6 +8218,7 @@ def decode_credit(data: bytes | bytearray | memoryview, at: int = 0, end: int | 
     tag = 0
     of_messages = 0
     of_bytes = 0
+    of_visibility_timeout_ms = 0
     try:
         while at < end:
             begin = at
@@ -7737,6 +8237,12 @@ def decode_credit(data: bytes | bytearray | memoryview, at: int = 0, end: int | 
                 at += 1
                 if of_bytes > 127:
                     of_bytes, at = varint(data, at - 1)
+            elif tag == 24:
+                of_visibility_timeout_ms = data[at]
+                at += 1
+                if of_visibility_timeout_ms > 127:
+                    of_visibility_timeout_ms, at = varint(data, at - 1)
+                    of_visibility_timeout_ms &= 0xFFFFFFFF
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -7750,6 +8256,7 @@ def decode_credit(data: bytes | bytearray | memoryview, at: int = 0, end: int | 
     fields = {
         "messages": of_messages,
         "bytes": of_bytes,
+        "visibility_timeout_ms": of_visibility_timeout_ms,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7952,12 +8459,18 @@ def encode_consume_request(message: ConsumeRequest) -> bytes:
             inner = encode_seek_request(value)
             size = len(inner)
             parts += (b'b', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    elif chosen_request == "release":
+        value = fields["release"]
+        if value is not None:
+            inner = encode_release_request(value)
+            size = len(inner)
+            parts += (b'j', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ConsumeRequest = {1: "request_id", 2: "join", 3: "credit", 4: "ack", 5: "nack", 6: "reject", 7: "extend", 8: "commit", 9: "revoke", 10: "heartbeat", 11: "leave", 12: "seek"}
+NAMES_ConsumeRequest = {1: "request_id", 2: "join", 3: "credit", 4: "ack", 5: "nack", 6: "reject", 7: "extend", 8: "commit", 9: "revoke", 10: "heartbeat", 11: "leave", 12: "seek", 13: "release"}
 
 
 def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -8035,6 +8548,10 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
                     value_request = decode_seek_request(data, at, stop, room)
                     places_request = (places_request if chosen_request == "seek" else None, at, stop)
                     chosen_request = "seek"
+                elif tag == 106:
+                    value_request = decode_release_request(data, at, stop, room)
+                    places_request = (places_request if chosen_request == "release" else None, at, stop)
+                    chosen_request = "release"
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -8057,7 +8574,7 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
     except (IndexError, UnicodeDecodeError, Flaw) as error:
         raise refused("ConsumeRequest", NAMES_ConsumeRequest, tag, error) from None
     if places_request is not None and places_request[0] is not None:
-        value_request = merged({"join": decode_join_request, "credit": decode_credit, "ack": decode_ack_request, "nack": decode_nack_request, "reject": decode_reject_request, "extend": decode_extend_request, "commit": decode_commit_request, "revoke": decode_revoke_request, "heartbeat": decode_heartbeat_request, "leave": decode_leave_request, "seek": decode_seek_request}[chosen_request], data, places_request, room)
+        value_request = merged({"join": decode_join_request, "credit": decode_credit, "ack": decode_ack_request, "nack": decode_nack_request, "reject": decode_reject_request, "extend": decode_extend_request, "commit": decode_commit_request, "revoke": decode_revoke_request, "heartbeat": decode_heartbeat_request, "leave": decode_leave_request, "seek": decode_seek_request, "release": decode_release_request}[chosen_request], data, places_request, room)
     message = new(ConsumeRequest)
     fields = {
         "request_id": of_request_id,
@@ -8072,6 +8589,7 @@ def decode_consume_request(data: bytes | bytearray | memoryview, at: int = 0, en
         "heartbeat": UNSET,
         "leave": UNSET,
         "seek": UNSET,
+        "release": UNSET,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {"request": chosen_request},
@@ -8292,7 +8810,7 @@ def encode_consume_reply(message: ConsumeReply) -> bytes:
     elif chosen_reply == "leased":
         value = fields["leased"]
         if value is not None:
-            inner = encode_leased_batch(value)
+            inner = encode_leased_batches(value)
             size = len(inner)
             parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     elif chosen_reply == "batches":
@@ -8367,12 +8885,18 @@ def encode_consume_reply(message: ConsumeReply) -> bytes:
             inner = encode_leaving(value)
             size = len(inner)
             parts += (b'z', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    elif chosen_reply == "released":
+        value = fields["released"]
+        if value is not None:
+            inner = encode_release_reply(value)
+            size = len(inner)
+            parts += (b'\x82\x01', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ConsumeReply = {1: "request_id", 2: "joined", 3: "leased", 4: "batches", 5: "acked", 6: "nacked", 7: "rejected", 8: "extended", 9: "committed", 10: "assignment", 11: "revoked", 12: "left", 13: "refusal", 14: "sought", 15: "leaving"}
+NAMES_ConsumeReply = {1: "request_id", 2: "joined", 3: "leased", 4: "batches", 5: "acked", 6: "nacked", 7: "rejected", 8: "extended", 9: "committed", 10: "assignment", 11: "revoked", 12: "left", 13: "refusal", 14: "sought", 15: "leaving", 16: "released"}
 
 
 def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -8411,7 +8935,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
                     places_reply = (places_reply if chosen_reply == "joined" else None, at, stop)
                     chosen_reply = "joined"
                 elif tag == 26:
-                    value_reply = decode_leased_batch(data, at, stop, room)
+                    value_reply = decode_leased_batches(data, at, stop, room)
                     places_reply = (places_reply if chosen_reply == "leased" else None, at, stop)
                     chosen_reply = "leased"
                 elif tag == 34:
@@ -8462,6 +8986,10 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
                     value_reply = decode_leaving(data, at, stop, room)
                     places_reply = (places_reply if chosen_reply == "leaving" else None, at, stop)
                     chosen_reply = "leaving"
+                elif tag == 130:
+                    value_reply = decode_release_reply(data, at, stop, room)
+                    places_reply = (places_reply if chosen_reply == "released" else None, at, stop)
+                    chosen_reply = "released"
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -8484,7 +9012,7 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
     except (IndexError, UnicodeDecodeError, Flaw) as error:
         raise refused("ConsumeReply", NAMES_ConsumeReply, tag, error) from None
     if places_reply is not None and places_reply[0] is not None:
-        value_reply = merged({"joined": decode_join_reply, "leased": decode_leased_batch, "batches": decode_group_batches, "acked": decode_ack_reply, "nacked": decode_nack_reply, "rejected": decode_reject_reply, "extended": decode_extend_reply, "committed": decode_commit_reply, "assignment": decode_heartbeat_reply, "revoked": decode_revoke_reply, "left": decode_leave_reply, "refusal": decode_refusal, "sought": decode_seek_reply, "leaving": decode_leaving}[chosen_reply], data, places_reply, room)
+        value_reply = merged({"joined": decode_join_reply, "leased": decode_leased_batches, "batches": decode_group_batches, "acked": decode_ack_reply, "nacked": decode_nack_reply, "rejected": decode_reject_reply, "extended": decode_extend_reply, "committed": decode_commit_reply, "assignment": decode_heartbeat_reply, "revoked": decode_revoke_reply, "left": decode_leave_reply, "refusal": decode_refusal, "sought": decode_seek_reply, "leaving": decode_leaving, "released": decode_release_reply}[chosen_reply], data, places_reply, room)
     message = new(ConsumeReply)
     fields = {
         "request_id": of_request_id,
@@ -8502,12 +9030,2332 @@ def decode_consume_reply(data: bytes | bytearray | memoryview, at: int = 0, end:
         "refusal": UNSET,
         "sought": UNSET,
         "leaving": UNSET,
+        "released": UNSET,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {"reply": chosen_reply},
     }
     if chosen_reply is not None:
         fields[chosen_reply] = value_reply
+    fill(message, fields)
+    return message
+
+
+def encode_list_delayed_request(message: ListDelayedRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["limit"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ListDelayedRequest.limit"))
+    value = fields["after"]
+    if value is not UNSET and value:
+        packed = b"".join([SHORT[item] if 0 <= item < SHORT_MAX else int64(item, "ListDelayedRequest.after") for item in value])
+        size = len(packed)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), packed)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ListDelayedRequest = {1: "topic", 2: "limit", 3: "after"}
+
+
+def decode_list_delayed_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ListDelayedRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    of_limit = 0
+    of_after = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 26:
+                    room[0] -= size
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    while at < stop:
+                        item = data[at]
+                        at += 1
+                        if item > 127:
+                            item, at = varint(data, at - 1)
+                            item = (item ^ 1 << 63) - (1 << 63)
+                        of_after.append(item)
+                    if at != stop:
+                        raise Flaw(CUT)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_limit = data[at]
+                at += 1
+                if of_limit > 127:
+                    of_limit, at = varint(data, at - 1)
+                    of_limit &= 0xFFFFFFFF
+            elif tag == 24:
+                room[0] -= 1
+                if room[0] < 0:
+                    raise Flaw(CROWDED)
+                item = data[at]
+                at += 1
+                if item > 127:
+                    item, at = varint(data, at - 1)
+                    item = (item ^ 1 << 63) - (1 << 63)
+                of_after.append(item)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ListDelayedRequest", NAMES_ListDelayedRequest, tag, error) from None
+    message = new(ListDelayedRequest)
+    fields = {
+        "topic": of_topic,
+        "limit": of_limit,
+        "after": of_after,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_list_delayed_reply(message: ListDelayedReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["messages"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_delayed_message(item)
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["count"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "ListDelayedReply.count"))
+    value = fields["after"]
+    if value is not UNSET and value:
+        packed = b"".join([SHORT[item] if 0 <= item < SHORT_MAX else int64(item, "ListDelayedReply.after") for item in value])
+        size = len(packed)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), packed)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ListDelayedReply = {1: "messages", 2: "count", 3: "after"}
+
+
+def decode_list_delayed_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ListDelayedReply:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_messages = []
+    of_count = 0
+    of_after = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_messages.append(decode_delayed_message(data, at, stop, room))
+                elif tag == 26:
+                    room[0] -= size
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    while at < stop:
+                        item = data[at]
+                        at += 1
+                        if item > 127:
+                            item, at = varint(data, at - 1)
+                            item = (item ^ 1 << 63) - (1 << 63)
+                        of_after.append(item)
+                    if at != stop:
+                        raise Flaw(CUT)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_count = data[at]
+                at += 1
+                if of_count > 127:
+                    of_count, at = varint(data, at - 1)
+            elif tag == 24:
+                room[0] -= 1
+                if room[0] < 0:
+                    raise Flaw(CROWDED)
+                item = data[at]
+                at += 1
+                if item > 127:
+                    item, at = varint(data, at - 1)
+                    item = (item ^ 1 << 63) - (1 << 63)
+                of_after.append(item)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ListDelayedReply", NAMES_ListDelayedReply, tag, error) from None
+    message = new(ListDelayedReply)
+    fields = {
+        "messages": of_messages,
+        "count": of_count,
+        "after": of_after,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_delayed_message(message: DelayedMessage) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["partition"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "DelayedMessage.partition"))
+    value = fields["offset"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "DelayedMessage.offset"))
+    value = fields["deliver_at_ms"]
+    if value is not UNSET and value:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "DelayedMessage.deliver_at_ms"))
+    value = fields["priority"]
+    if value is not UNSET and value:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int32(value, "DelayedMessage.priority"))
+    value = fields["key"]
+    if value is not None:
+        size = len(value)
+        parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+    value = fields["value"]
+    if value is not None:
+        size = len(value)
+        parts += (b':', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+    value = fields["headers"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_header(item)
+            size = len(inner)
+            parts += (b'B', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_DelayedMessage = {1: "topic", 2: "partition", 3: "offset", 4: "deliver_at_ms", 5: "priority", 6: "key", 7: "value", 8: "headers"}
+
+
+def decode_delayed_message(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> DelayedMessage:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    of_partition = 0
+    of_offset = 0
+    of_deliver_at_ms = 0
+    of_priority = Priority_0
+    of_key = None
+    of_value = None
+    of_headers = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 50:
+                    of_key = bytes(data[at:stop])
+                elif tag == 58:
+                    of_value = bytes(data[at:stop])
+                elif tag == 66:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_headers.append(decode_header(data, at, stop, room))
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_partition = data[at]
+                at += 1
+                if of_partition > 127:
+                    of_partition, at = varint(data, at - 1)
+                    of_partition &= 0xFFFFFFFF
+            elif tag == 24:
+                of_offset = data[at]
+                at += 1
+                if of_offset > 127:
+                    of_offset, at = varint(data, at - 1)
+                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+            elif tag == 32:
+                of_deliver_at_ms = data[at]
+                at += 1
+                if of_deliver_at_ms > 127:
+                    of_deliver_at_ms, at = varint(data, at - 1)
+                    of_deliver_at_ms = (of_deliver_at_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 40:
+                of_priority = data[at]
+                at += 1
+                if of_priority > 127:
+                    of_priority, at = varint(data, at - 1)
+                    of_priority = (of_priority & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+                of_priority = Priority_known[of_priority] if of_priority in Priority_known else Priority.try_value(of_priority)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("DelayedMessage", NAMES_DelayedMessage, tag, error) from None
+    message = new(DelayedMessage)
+    fields = {
+        "topic": of_topic,
+        "partition": of_partition,
+        "offset": of_offset,
+        "deliver_at_ms": of_deliver_at_ms,
+        "priority": of_priority,
+        "key": of_key,
+        "value": of_value,
+        "headers": of_headers,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_get_delayed_request(message: GetDelayedRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["partition"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "GetDelayedRequest.partition"))
+    value = fields["offset"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "GetDelayedRequest.offset"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_GetDelayedRequest = {1: "topic", 2: "partition", 3: "offset"}
+
+
+def decode_get_delayed_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> GetDelayedRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    of_partition = 0
+    of_offset = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_partition = data[at]
+                at += 1
+                if of_partition > 127:
+                    of_partition, at = varint(data, at - 1)
+                    of_partition &= 0xFFFFFFFF
+            elif tag == 24:
+                of_offset = data[at]
+                at += 1
+                if of_offset > 127:
+                    of_offset, at = varint(data, at - 1)
+                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("GetDelayedRequest", NAMES_GetDelayedRequest, tag, error) from None
+    message = new(GetDelayedRequest)
+    fields = {
+        "topic": of_topic,
+        "partition": of_partition,
+        "offset": of_offset,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_cancel_delayed_request(message: CancelDelayedRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["partition"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "CancelDelayedRequest.partition"))
+    value = fields["offset"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "CancelDelayedRequest.offset"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_CancelDelayedRequest = {1: "topic", 2: "partition", 3: "offset"}
+
+
+def decode_cancel_delayed_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> CancelDelayedRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    of_partition = 0
+    of_offset = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_partition = data[at]
+                at += 1
+                if of_partition > 127:
+                    of_partition, at = varint(data, at - 1)
+                    of_partition &= 0xFFFFFFFF
+            elif tag == 24:
+                of_offset = data[at]
+                at += 1
+                if of_offset > 127:
+                    of_offset, at = varint(data, at - 1)
+                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("CancelDelayedRequest", NAMES_CancelDelayedRequest, tag, error) from None
+    message = new(CancelDelayedRequest)
+    fields = {
+        "topic": of_topic,
+        "partition": of_partition,
+        "offset": of_offset,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_cancel_delayed_reply(message: CancelDelayedReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_CancelDelayedReply = {}
+
+
+def decode_cancel_delayed_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> CancelDelayedReply:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if True:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("CancelDelayedReply", NAMES_CancelDelayedReply, tag, error) from None
+    message = new(CancelDelayedReply)
+    fields = {
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_reschedule_delayed_request(message: RescheduleDelayedRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["partition"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "RescheduleDelayedRequest.partition"))
+    value = fields["offset"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "RescheduleDelayedRequest.offset"))
+    value = fields["delay_ms"]
+    if value is not None:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "RescheduleDelayedRequest.delay_ms"))
+    value = fields["deliver_at_ms"]
+    if value is not None:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "RescheduleDelayedRequest.deliver_at_ms"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_RescheduleDelayedRequest = {1: "topic", 2: "partition", 3: "offset", 4: "delay_ms", 5: "deliver_at_ms"}
+
+
+def decode_reschedule_delayed_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> RescheduleDelayedRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    of_partition = 0
+    of_offset = 0
+    of_delay_ms = None
+    of_deliver_at_ms = None
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_partition = data[at]
+                at += 1
+                if of_partition > 127:
+                    of_partition, at = varint(data, at - 1)
+                    of_partition &= 0xFFFFFFFF
+            elif tag == 24:
+                of_offset = data[at]
+                at += 1
+                if of_offset > 127:
+                    of_offset, at = varint(data, at - 1)
+                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+            elif tag == 32:
+                of_delay_ms = data[at]
+                at += 1
+                if of_delay_ms > 127:
+                    of_delay_ms, at = varint(data, at - 1)
+            elif tag == 40:
+                of_deliver_at_ms = data[at]
+                at += 1
+                if of_deliver_at_ms > 127:
+                    of_deliver_at_ms, at = varint(data, at - 1)
+                    of_deliver_at_ms = (of_deliver_at_ms ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("RescheduleDelayedRequest", NAMES_RescheduleDelayedRequest, tag, error) from None
+    message = new(RescheduleDelayedRequest)
+    fields = {
+        "topic": of_topic,
+        "partition": of_partition,
+        "offset": of_offset,
+        "delay_ms": of_delay_ms,
+        "deliver_at_ms": of_deliver_at_ms,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_letter_filter(message: LetterFilter) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["reason"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["key"]
+    if value is not None:
+        size = len(value)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+    value = fields["headers"]
+    if value is not UNSET and value:
+        for key in texts_in_order(value):
+            entry: list[bytes] = []
+            inner = key.encode()
+            size = len(inner)
+            entry += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+            item = value[key]
+            size = len(item)
+            entry += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), item)
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["died_from_ms"]
+    if value is not None:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "LetterFilter.died_from_ms"))
+    value = fields["died_until_ms"]
+    if value is not None:
+        parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "LetterFilter.died_until_ms"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_LetterFilter_headers = {1: "key", 2: "value"}
+
+
+def decode_letter_filter_headers_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_key = ""
+    of_value = b""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_key = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_value = bytes(data[at:stop])
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    raise Flaw(STRANGE)
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("LetterFilter.headers", NAMES_LetterFilter_headers, tag, error) from None
+    return of_key, of_value
+
+
+NAMES_LetterFilter = {1: "reason", 2: "group", 3: "key", 4: "headers", 5: "died_from_ms", 6: "died_until_ms"}
+
+
+def decode_letter_filter(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> LetterFilter:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_reason = ""
+    of_group = ""
+    of_key = None
+    of_headers = {}
+    of_died_from_ms = None
+    of_died_until_ms = None
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_reason = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_group = str(data[at:stop], "utf-8")
+                elif tag == 26:
+                    of_key = bytes(data[at:stop])
+                elif tag == 34:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_letter_filter_headers_entry(data, at, stop, room)
+                    of_headers[key] = value
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 40:
+                of_died_from_ms = data[at]
+                at += 1
+                if of_died_from_ms > 127:
+                    of_died_from_ms, at = varint(data, at - 1)
+                    of_died_from_ms = (of_died_from_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 48:
+                of_died_until_ms = data[at]
+                at += 1
+                if of_died_until_ms > 127:
+                    of_died_until_ms, at = varint(data, at - 1)
+                    of_died_until_ms = (of_died_until_ms ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("LetterFilter", NAMES_LetterFilter, tag, error) from None
+    message = new(LetterFilter)
+    fields = {
+        "reason": of_reason,
+        "group": of_group,
+        "key": of_key,
+        "headers": of_headers,
+        "died_from_ms": of_died_from_ms,
+        "died_until_ms": of_died_until_ms,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_list_dead_topics_request(message: ListDeadTopicsRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ListDeadTopicsRequest = {}
+
+
+def decode_list_dead_topics_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ListDeadTopicsRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if True:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ListDeadTopicsRequest", NAMES_ListDeadTopicsRequest, tag, error) from None
+    message = new(ListDeadTopicsRequest)
+    fields = {
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_list_dead_topics_reply(message: ListDeadTopicsReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topics"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_dead_topic(item)
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ListDeadTopicsReply = {1: "topics"}
+
+
+def decode_list_dead_topics_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ListDeadTopicsReply:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_topics = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_topics.append(decode_dead_topic(data, at, stop, room))
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ListDeadTopicsReply", NAMES_ListDeadTopicsReply, tag, error) from None
+    message = new(ListDeadTopicsReply)
+    fields = {
+        "topics": of_topics,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_dead_topic(message: DeadTopic) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["letters"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "DeadTopic.letters"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_DeadTopic = {1: "topic", 2: "letters"}
+
+
+def decode_dead_topic(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> DeadTopic:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    of_letters = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 16:
+                of_letters = data[at]
+                at += 1
+                if of_letters > 127:
+                    of_letters, at = varint(data, at - 1)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("DeadTopic", NAMES_DeadTopic, tag, error) from None
+    message = new(DeadTopic)
+    fields = {
+        "topic": of_topic,
+        "letters": of_letters,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_browse_request(message: BrowseRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["filter"]
+    if value is not UNSET and value is not None:
+        inner = encode_letter_filter(value)
+        if inner or fields_of(value)["_serialized_on_wire"]:
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["limit"]
+    if value is not UNSET and value:
+        parts += (b'\x18', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "BrowseRequest.limit"))
+    value = fields["after"]
+    if value is not UNSET and value:
+        for key in numbers_in_order(value):
+            entry: list[bytes] = []
+            entry += (b'\x08', SHORT[key] if 0 <= key < SHORT_MAX else uint32(key, "BrowseRequest.after.key"))
+            item = value[key]
+            entry += (b'\x10', SHORT[item] if 0 <= item < SHORT_MAX else int64(item, "BrowseRequest.after.value"))
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_BrowseRequest_after = {1: "key", 2: "value"}
+
+
+def decode_browse_request_after_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_key = 0
+    of_value = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag == 8:
+                of_key = data[at]
+                at += 1
+                if of_key > 127:
+                    of_key, at = varint(data, at - 1)
+                    of_key &= 0xFFFFFFFF
+            elif tag == 16:
+                of_value = data[at]
+                at += 1
+                if of_value > 127:
+                    of_value, at = varint(data, at - 1)
+                    of_value = (of_value ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("BrowseRequest.after", NAMES_BrowseRequest_after, tag, error) from None
+    return of_key, of_value
+
+
+NAMES_BrowseRequest = {1: "topic", 2: "filter", 3: "limit", 4: "after"}
+
+
+def decode_browse_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> BrowseRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_2 = None
+    of_topic = ""
+    of_filter = UNSET
+    of_limit = 0
+    of_after = {}
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_filter = decode_letter_filter(data, at, stop, room)
+                    places_2 = (places_2, at, stop)
+                elif tag == 34:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_browse_request_after_entry(data, at, stop, room)
+                    of_after[key] = value
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 24:
+                of_limit = data[at]
+                at += 1
+                if of_limit > 127:
+                    of_limit, at = varint(data, at - 1)
+                    of_limit &= 0xFFFFFFFF
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("BrowseRequest", NAMES_BrowseRequest, tag, error) from None
+    if places_2 is not None and places_2[0] is not None:
+        of_filter = merged(decode_letter_filter, data, places_2, room)
+    message = new(BrowseRequest)
+    fields = {
+        "topic": of_topic,
+        "filter": of_filter,
+        "limit": of_limit,
+        "after": of_after,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_browse_reply(message: BrowseReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["letters"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_dead_letter(item)
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["after"]
+    if value is not UNSET and value:
+        for key in numbers_in_order(value):
+            entry: list[bytes] = []
+            entry += (b'\x08', SHORT[key] if 0 <= key < SHORT_MAX else uint32(key, "BrowseReply.after.key"))
+            item = value[key]
+            entry += (b'\x10', SHORT[item] if 0 <= item < SHORT_MAX else int64(item, "BrowseReply.after.value"))
+            inner = b"".join(entry)
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_BrowseReply_after = {1: "key", 2: "value"}
+
+
+def decode_browse_reply_after_entry(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> tuple[object, object]:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_key = 0
+    of_value = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag == 8:
+                of_key = data[at]
+                at += 1
+                if of_key > 127:
+                    of_key, at = varint(data, at - 1)
+                    of_key &= 0xFFFFFFFF
+            elif tag == 16:
+                of_value = data[at]
+                at += 1
+                if of_value > 127:
+                    of_value, at = varint(data, at - 1)
+                    of_value = (of_value ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                raise Flaw(STRANGE)
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("BrowseReply.after", NAMES_BrowseReply_after, tag, error) from None
+    return of_key, of_value
+
+
+NAMES_BrowseReply = {1: "letters", 2: "after"}
+
+
+def decode_browse_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> BrowseReply:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_letters = []
+    of_after = {}
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_letters.append(decode_dead_letter(data, at, stop, room))
+                elif tag == 18:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    key, value = decode_browse_reply_after_entry(data, at, stop, room)
+                    of_after[key] = value
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("BrowseReply", NAMES_BrowseReply, tag, error) from None
+    message = new(BrowseReply)
+    fields = {
+        "letters": of_letters,
+        "after": of_after,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_dead_letter(message: DeadLetter) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["partition"]
+    if value is not UNSET and value:
+        parts += (b'\x08', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "DeadLetter.partition"))
+    value = fields["offset"]
+    if value is not UNSET and value:
+        parts += (b'\x10', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "DeadLetter.offset"))
+    value = fields["key"]
+    if value is not None:
+        size = len(value)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+    value = fields["value"]
+    if value is not None:
+        size = len(value)
+        parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), value)
+    value = fields["headers"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_header(item)
+            size = len(inner)
+            parts += (b'*', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["reason"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["group"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b':', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["attempts"]
+    if value is not UNSET and value:
+        parts += (b'@', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "DeadLetter.attempts"))
+    value = fields["died_ms"]
+    if value is not UNSET and value:
+        parts += (b'H', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "DeadLetter.died_ms"))
+    value = fields["source_topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'R', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["source_partition"]
+    if value is not UNSET and value:
+        parts += (b'X', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "DeadLetter.source_partition"))
+    value = fields["source_offset"]
+    if value is not UNSET and value:
+        parts += (b'`', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "DeadLetter.source_offset"))
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_DeadLetter = {1: "partition", 2: "offset", 3: "key", 4: "value", 5: "headers", 6: "reason", 7: "group", 8: "attempts", 9: "died_ms", 10: "source_topic", 11: "source_partition", 12: "source_offset"}
+
+
+def decode_dead_letter(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> DeadLetter:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_partition = 0
+    of_offset = 0
+    of_key = None
+    of_value = None
+    of_headers = []
+    of_reason = ""
+    of_group = ""
+    of_attempts = 0
+    of_died_ms = 0
+    of_source_topic = ""
+    of_source_partition = 0
+    of_source_offset = 0
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 26:
+                    of_key = bytes(data[at:stop])
+                elif tag == 34:
+                    of_value = bytes(data[at:stop])
+                elif tag == 42:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_headers.append(decode_header(data, at, stop, room))
+                elif tag == 50:
+                    of_reason = str(data[at:stop], "utf-8")
+                elif tag == 58:
+                    of_group = str(data[at:stop], "utf-8")
+                elif tag == 82:
+                    of_source_topic = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 8:
+                of_partition = data[at]
+                at += 1
+                if of_partition > 127:
+                    of_partition, at = varint(data, at - 1)
+                    of_partition &= 0xFFFFFFFF
+            elif tag == 16:
+                of_offset = data[at]
+                at += 1
+                if of_offset > 127:
+                    of_offset, at = varint(data, at - 1)
+                    of_offset = (of_offset ^ 1 << 63) - (1 << 63)
+            elif tag == 64:
+                of_attempts = data[at]
+                at += 1
+                if of_attempts > 127:
+                    of_attempts, at = varint(data, at - 1)
+                    of_attempts &= 0xFFFFFFFF
+            elif tag == 72:
+                of_died_ms = data[at]
+                at += 1
+                if of_died_ms > 127:
+                    of_died_ms, at = varint(data, at - 1)
+                    of_died_ms = (of_died_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 88:
+                of_source_partition = data[at]
+                at += 1
+                if of_source_partition > 127:
+                    of_source_partition, at = varint(data, at - 1)
+                    of_source_partition &= 0xFFFFFFFF
+            elif tag == 96:
+                of_source_offset = data[at]
+                at += 1
+                if of_source_offset > 127:
+                    of_source_offset, at = varint(data, at - 1)
+                    of_source_offset = (of_source_offset ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("DeadLetter", NAMES_DeadLetter, tag, error) from None
+    message = new(DeadLetter)
+    fields = {
+        "partition": of_partition,
+        "offset": of_offset,
+        "key": of_key,
+        "value": of_value,
+        "headers": of_headers,
+        "reason": of_reason,
+        "group": of_group,
+        "attempts": of_attempts,
+        "died_ms": of_died_ms,
+        "source_topic": of_source_topic,
+        "source_partition": of_source_partition,
+        "source_offset": of_source_offset,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_redrive_request(message: RedriveRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["to"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["filter"]
+    if value is not UNSET and value is not None:
+        inner = encode_letter_filter(value)
+        if inner or fields_of(value)["_serialized_on_wire"]:
+            size = len(inner)
+            parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["rate"]
+    if value is not UNSET and value:
+        parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "RedriveRequest.rate"))
+    value = fields["limit"]
+    if value is not UNSET and value:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "RedriveRequest.limit"))
+    value = fields["dry_run"]
+    if value is not UNSET and value:
+        parts.append(b'0\x01' if value else b'0\x00')
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_RedriveRequest = {1: "topic", 2: "to", 3: "filter", 4: "rate", 5: "limit", 6: "dry_run"}
+
+
+def decode_redrive_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> RedriveRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_3 = None
+    of_topic = ""
+    of_to = ""
+    of_filter = UNSET
+    of_rate = 0
+    of_limit = 0
+    of_dry_run = False
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_to = str(data[at:stop], "utf-8")
+                elif tag == 26:
+                    of_filter = decode_letter_filter(data, at, stop, room)
+                    places_3 = (places_3, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 32:
+                of_rate = data[at]
+                at += 1
+                if of_rate > 127:
+                    of_rate, at = varint(data, at - 1)
+                    of_rate &= 0xFFFFFFFF
+            elif tag == 40:
+                of_limit = data[at]
+                at += 1
+                if of_limit > 127:
+                    of_limit, at = varint(data, at - 1)
+            elif tag == 48:
+                of_dry_run = data[at]
+                at += 1
+                if of_dry_run > 127:
+                    of_dry_run, at = varint(data, at - 1)
+                of_dry_run = of_dry_run != 0
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("RedriveRequest", NAMES_RedriveRequest, tag, error) from None
+    if places_3 is not None and places_3[0] is not None:
+        of_filter = merged(decode_letter_filter, data, places_3, room)
+    message = new(RedriveRequest)
+    fields = {
+        "topic": of_topic,
+        "to": of_to,
+        "filter": of_filter,
+        "rate": of_rate,
+        "limit": of_limit,
+        "dry_run": of_dry_run,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_purge_request(message: PurgeRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["filter"]
+    if value is not UNSET and value is not None:
+        inner = encode_letter_filter(value)
+        if inner or fields_of(value)["_serialized_on_wire"]:
+            size = len(inner)
+            parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["dry_run"]
+    if value is not UNSET and value:
+        parts.append(b'\x18\x01' if value else b'\x18\x00')
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_PurgeRequest = {1: "topic", 2: "filter", 3: "dry_run"}
+
+
+def decode_purge_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> PurgeRequest:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    places_2 = None
+    of_topic = ""
+    of_filter = UNSET
+    of_dry_run = False
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_filter = decode_letter_filter(data, at, stop, room)
+                    places_2 = (places_2, at, stop)
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 24:
+                of_dry_run = data[at]
+                at += 1
+                if of_dry_run > 127:
+                    of_dry_run, at = varint(data, at - 1)
+                of_dry_run = of_dry_run != 0
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("PurgeRequest", NAMES_PurgeRequest, tag, error) from None
+    if places_2 is not None and places_2[0] is not None:
+        of_filter = merged(decode_letter_filter, data, places_2, room)
+    message = new(PurgeRequest)
+    fields = {
+        "topic": of_topic,
+        "filter": of_filter,
+        "dry_run": of_dry_run,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_redrive_reply(message: RedriveReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["redrive_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x12', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["to"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["purge"]
+    if value is not UNSET and value:
+        parts.append(b' \x01' if value else b' \x00')
+    value = fields["dry_run"]
+    if value is not UNSET and value:
+        parts.append(b'(\x01' if value else b'(\x00')
+    value = fields["state"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["total"]
+    if value is not UNSET and value:
+        parts += (b'8', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "RedriveReply.total"))
+    value = fields["looked"]
+    if value is not UNSET and value:
+        parts += (b'@', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "RedriveReply.looked"))
+    value = fields["matched"]
+    if value is not UNSET and value:
+        parts += (b'H', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "RedriveReply.matched"))
+    value = fields["moved"]
+    if value is not UNSET and value:
+        parts += (b'P', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "RedriveReply.moved"))
+    value = fields["rate"]
+    if value is not UNSET and value:
+        parts += (b'X', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "RedriveReply.rate"))
+    value = fields["started_ms"]
+    if value is not UNSET and value:
+        parts += (b'`', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "RedriveReply.started_ms"))
+    value = fields["ended_ms"]
+    if value is not UNSET and value:
+        parts += (b'h', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "RedriveReply.ended_ms"))
+    value = fields["error"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'r', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_RedriveReply = {1: "redrive_id", 2: "topic", 3: "to", 4: "purge", 5: "dry_run", 6: "state", 7: "total", 8: "looked", 9: "matched", 10: "moved", 11: "rate", 12: "started_ms", 13: "ended_ms", 14: "error"}
+
+
+def decode_redrive_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> RedriveReply:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_redrive_id = ""
+    of_topic = ""
+    of_to = ""
+    of_purge = False
+    of_dry_run = False
+    of_state = ""
+    of_total = 0
+    of_looked = 0
+    of_matched = 0
+    of_moved = 0
+    of_rate = 0
+    of_started_ms = 0
+    of_ended_ms = 0
+    of_error = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_redrive_id = str(data[at:stop], "utf-8")
+                elif tag == 18:
+                    of_topic = str(data[at:stop], "utf-8")
+                elif tag == 26:
+                    of_to = str(data[at:stop], "utf-8")
+                elif tag == 50:
+                    of_state = str(data[at:stop], "utf-8")
+                elif tag == 114:
+                    of_error = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            elif tag == 32:
+                of_purge = data[at]
+                at += 1
+                if of_purge > 127:
+                    of_purge, at = varint(data, at - 1)
+                of_purge = of_purge != 0
+            elif tag == 40:
+                of_dry_run = data[at]
+                at += 1
+                if of_dry_run > 127:
+                    of_dry_run, at = varint(data, at - 1)
+                of_dry_run = of_dry_run != 0
+            elif tag == 56:
+                of_total = data[at]
+                at += 1
+                if of_total > 127:
+                    of_total, at = varint(data, at - 1)
+            elif tag == 64:
+                of_looked = data[at]
+                at += 1
+                if of_looked > 127:
+                    of_looked, at = varint(data, at - 1)
+            elif tag == 72:
+                of_matched = data[at]
+                at += 1
+                if of_matched > 127:
+                    of_matched, at = varint(data, at - 1)
+            elif tag == 80:
+                of_moved = data[at]
+                at += 1
+                if of_moved > 127:
+                    of_moved, at = varint(data, at - 1)
+            elif tag == 88:
+                of_rate = data[at]
+                at += 1
+                if of_rate > 127:
+                    of_rate, at = varint(data, at - 1)
+                    of_rate &= 0xFFFFFFFF
+            elif tag == 96:
+                of_started_ms = data[at]
+                at += 1
+                if of_started_ms > 127:
+                    of_started_ms, at = varint(data, at - 1)
+                    of_started_ms = (of_started_ms ^ 1 << 63) - (1 << 63)
+            elif tag == 104:
+                of_ended_ms = data[at]
+                at += 1
+                if of_ended_ms > 127:
+                    of_ended_ms, at = varint(data, at - 1)
+                    of_ended_ms = (of_ended_ms ^ 1 << 63) - (1 << 63)
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("RedriveReply", NAMES_RedriveReply, tag, error) from None
+    message = new(RedriveReply)
+    fields = {
+        "redrive_id": of_redrive_id,
+        "topic": of_topic,
+        "to": of_to,
+        "purge": of_purge,
+        "dry_run": of_dry_run,
+        "state": of_state,
+        "total": of_total,
+        "looked": of_looked,
+        "matched": of_matched,
+        "moved": of_moved,
+        "rate": of_rate,
+        "started_ms": of_started_ms,
+        "ended_ms": of_ended_ms,
+        "error": of_error,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_describe_redrive_request(message: DescribeRedriveRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["redrive_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_DescribeRedriveRequest = {1: "redrive_id"}
+
+
+def decode_describe_redrive_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> DescribeRedriveRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_redrive_id = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_redrive_id = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("DescribeRedriveRequest", NAMES_DescribeRedriveRequest, tag, error) from None
+    message = new(DescribeRedriveRequest)
+    fields = {
+        "redrive_id": of_redrive_id,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_list_redrives_request(message: ListRedrivesRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["topic"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ListRedrivesRequest = {1: "topic"}
+
+
+def decode_list_redrives_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ListRedrivesRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_topic = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_topic = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ListRedrivesRequest", NAMES_ListRedrivesRequest, tag, error) from None
+    message = new(ListRedrivesRequest)
+    fields = {
+        "topic": of_topic,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_list_redrives_reply(message: ListRedrivesReply) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["redrives"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = encode_redrive_reply(item)
+            size = len(inner)
+            parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_ListRedrivesReply = {1: "redrives"}
+
+
+def decode_list_redrives_reply(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> ListRedrivesReply:
+    if end is None:
+        end = len(data)
+    if room is None:
+        room = [ITEMS_MAX]
+    unknown = b""
+    tag = 0
+    of_redrives = []
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_redrives.append(decode_redrive_reply(data, at, stop, room))
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("ListRedrivesReply", NAMES_ListRedrivesReply, tag, error) from None
+    message = new(ListRedrivesReply)
+    fields = {
+        "redrives": of_redrives,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
+    fill(message, fields)
+    return message
+
+
+def encode_cancel_redrive_request(message: CancelRedriveRequest) -> bytes:
+    fields = fields_of(message)
+    parts: list[bytes] = []
+    value = fields["redrive_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'\n', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    if fields["_unknown_fields"]:
+        parts.append(fields["_unknown_fields"])
+    return b"".join(parts)
+
+
+NAMES_CancelRedriveRequest = {1: "redrive_id"}
+
+
+def decode_cancel_redrive_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
+        room: list[int] | None = None) -> CancelRedriveRequest:
+    if end is None:
+        end = len(data)
+    unknown = b""
+    tag = 0
+    of_redrive_id = ""
+    try:
+        while at < end:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = long_tag(data, begin)
+            if tag & 7 == 2:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    second = data[at]
+                    at += 1
+                    if second < 128:
+                        size += (second << 7) - 128
+                    else:
+                        size, at = length(data, at - 2)
+                stop = at + size
+                if stop > end:
+                    raise Flaw(CUT)
+                if tag == 10:
+                    of_redrive_id = str(data[at:stop], "utf-8")
+                else:
+                    if tag == 2:
+                        raise Flaw("a field has the number 0")
+                    if not unknown:
+                        unknown = bytearray()
+                    unknown += data[begin:stop]
+                at = stop
+            else:
+                at = skip(data, at, end, tag)
+                if not unknown:
+                    unknown = bytearray()
+                unknown += data[begin:at]
+        if at != end:
+            raise Flaw(CUT)
+    except (IndexError, UnicodeDecodeError, Flaw) as error:
+        raise refused("CancelRedriveRequest", NAMES_CancelRedriveRequest, tag, error) from None
+    message = new(CancelRedriveRequest)
+    fields = {
+        "redrive_id": of_redrive_id,
+        "_serialized_on_wire": True,
+        "_unknown_fields": bytes(unknown) if unknown else b"",
+        "_group_current": {},
+    }
     fill(message, fields)
     return message
 
@@ -8575,19 +11423,22 @@ CODES: dict[Any, tuple[Callable[[Any], bytes], Callable[..., Any]]] = {
     Rebalances: (encode_rebalances, decode_rebalances),
     DeleteGroupRequest: (encode_delete_group_request, decode_delete_group_request),
     DeleteGroupReply: (encode_delete_group_reply, decode_delete_group_reply),
+    ReceiptRange: (encode_receipt_range, decode_receipt_range),
     PollRequest: (encode_poll_request, decode_poll_request),
     PollReply: (encode_poll_reply, decode_poll_reply),
-    LeasedBatch: (encode_leased_batch, decode_leased_batch),
+    LeasedBatches: (encode_leased_batches, decode_leased_batches),
     Lease: (encode_lease, decode_lease),
+    ReceiptRefusal: (encode_receipt_refusal, decode_receipt_refusal),
     AckRequest: (encode_ack_request, decode_ack_request),
     AckReply: (encode_ack_reply, decode_ack_reply),
-    ReceiptRefusal: (encode_receipt_refusal, decode_receipt_refusal),
     NackRequest: (encode_nack_request, decode_nack_request),
     NackReply: (encode_nack_reply, decode_nack_reply),
     RejectRequest: (encode_reject_request, decode_reject_request),
     RejectReply: (encode_reject_reply, decode_reject_reply),
     ExtendRequest: (encode_extend_request, decode_extend_request),
     ExtendReply: (encode_extend_reply, decode_extend_reply),
+    ReleaseRequest: (encode_release_request, decode_release_request),
+    ReleaseReply: (encode_release_reply, decode_release_reply),
     Credit: (encode_credit, decode_credit),
     SeekRequest: (encode_seek_request, decode_seek_request),
     SeekReply: (encode_seek_reply, decode_seek_reply),
@@ -8595,4 +11446,25 @@ CODES: dict[Any, tuple[Callable[[Any], bytes], Callable[..., Any]]] = {
     GroupBatches: (encode_group_batches, decode_group_batches),
     Leaving: (encode_leaving, decode_leaving),
     ConsumeReply: (encode_consume_reply, decode_consume_reply),
+    ListDelayedRequest: (encode_list_delayed_request, decode_list_delayed_request),
+    ListDelayedReply: (encode_list_delayed_reply, decode_list_delayed_reply),
+    DelayedMessage: (encode_delayed_message, decode_delayed_message),
+    GetDelayedRequest: (encode_get_delayed_request, decode_get_delayed_request),
+    CancelDelayedRequest: (encode_cancel_delayed_request, decode_cancel_delayed_request),
+    CancelDelayedReply: (encode_cancel_delayed_reply, decode_cancel_delayed_reply),
+    RescheduleDelayedRequest: (encode_reschedule_delayed_request, decode_reschedule_delayed_request),
+    LetterFilter: (encode_letter_filter, decode_letter_filter),
+    ListDeadTopicsRequest: (encode_list_dead_topics_request, decode_list_dead_topics_request),
+    ListDeadTopicsReply: (encode_list_dead_topics_reply, decode_list_dead_topics_reply),
+    DeadTopic: (encode_dead_topic, decode_dead_topic),
+    BrowseRequest: (encode_browse_request, decode_browse_request),
+    BrowseReply: (encode_browse_reply, decode_browse_reply),
+    DeadLetter: (encode_dead_letter, decode_dead_letter),
+    RedriveRequest: (encode_redrive_request, decode_redrive_request),
+    PurgeRequest: (encode_purge_request, decode_purge_request),
+    RedriveReply: (encode_redrive_reply, decode_redrive_reply),
+    DescribeRedriveRequest: (encode_describe_redrive_request, decode_describe_redrive_request),
+    ListRedrivesRequest: (encode_list_redrives_request, decode_list_redrives_request),
+    ListRedrivesReply: (encode_list_redrives_reply, decode_list_redrives_reply),
+    CancelRedriveRequest: (encode_cancel_redrive_request, decode_cancel_redrive_request),
 }

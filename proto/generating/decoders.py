@@ -12,7 +12,9 @@ import betterproto
 from goqueue.proto.generating.fields import DELIMITED, FIXED, Field, fields_of, indented, snake
 
 # Batches: large, opaque, and copied by whoever stamps them.
-VIEWS = frozenset(("PublishBatchRequest.batch", "FetchReply.batches", "SubscribeReply.batches", "LeasedBatch.batch"))
+VIEWS = frozenset(
+    ("PublishBatchRequest.batch", "FetchReply.batches", "SubscribeReply.batches", "LeasedBatches.batches")
+)
 
 _TO_32 = "{0} &= 0xFFFFFFFF"
 _TO_SIGNED_32 = "{0} = ({0} & 0xFFFFFFFF ^ 0x80000000) - 0x80000000"

@@ -37,6 +37,10 @@ GZIP_RESPONSE: Headers = (*RESPONSE, (b"grpc-encoding", b"gzip"))
 current_call: ContextVar["ServerCall"] = ContextVar("current_call")
 
 
+def _no_rest() -> None:
+    pass
+
+
 @define(frozen=True)
 class CallTerms:
     """What holds for all calls of a service."""
@@ -120,16 +124,17 @@ class ServerCall:
             raise StopAsyncIteration
         return message
 
-    async def divert(self, take: Callable[[Readable], bool]) -> bool:
+    async def divert(self, take: Callable[[Readable], bool], rest: Callable[[], None] = _no_rest) -> bool:
         """Give the bytes of each message to `take`, within the read that brought it, until it answers False.
 
         Answers whether the request has ended instead. What `take` is given it may write into, and keep until the turn
-        is over: it is a view of what was read, or else a copy. It must not raise. Raises as `recv_message` does, after
-        all messages before the flaw have been taken.
+        is over: it is a view of what was read, or else a copy. `rest` is called once all messages of a read have been
+        taken. Neither must raise. Raises as `recv_message` does, after all messages before the flaw have been taken.
         """
         reader = self._reader
         reader.writable = True
         goes_on = self._hand_out(take)
+        rest()
 
         def sink(part: Readable) -> bool:
             nonlocal goes_on
@@ -138,6 +143,7 @@ class ServerCall:
             except GRPCError as flaw:
                 self._flaw = flaw
             goes_on = self._hand_out(take)
+            rest()
             return goes_on and not reader.ready and self._flaw is None
 
         while goes_on:
@@ -146,6 +152,7 @@ class ServerCall:
                 message = bytearray(await self._inflate(reader.ready.popleft()[1]))
                 self._received += 1
                 goes_on = take(message) and self._hand_out(take)
+                rest()
             elif self._flaw is not None:
                 raise self._flaw
             elif await self._exchange.divert(sink):

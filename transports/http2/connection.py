@@ -7,9 +7,8 @@ closed. `receive` never raises, whatever the bytes: a broken protocol ends up in
 The turn of a driver: read once; `receive` everything that it brought, or read into `room` and say `received`; while
 `backlog`, let others run and `work` on; start or wake whom the news names; then one `take` and one send.
 
-DATA is most of what a broker reads. A plain frame of it, neither padded nor the last, goes past h2: windows and states
-are looked at here in the same way, and a stream that has a `sink` is given a view of the bytes that were read, to be
-done with at once. `Limits.plain_data` turns that off.
+DATA is most of what a broker reads. A stream that has a `sink` is given a view of the bytes that were read, to be done
+with at once. Plain frames go past h2 by `Shortcuts`; `Limits.plain_data` turns that off.
 
 Invariants: what a peer makes us hold is bounded by `Limits`; every byte of the connection's window is credited once,
 on arrival unless too much is unread, then as reading goes on; bytes leave in turns, one frame a stream.
@@ -47,6 +46,7 @@ from goqueue.transports.http2.limits import Limits
 from goqueue.transports.http2.outbox import Outbox
 from goqueue.transports.http2.quiet import hush
 from goqueue.transports.http2.request import Headers, Request, header_list_bytes, parse_request
+from goqueue.transports.http2.shortcuts import Shortcuts
 from goqueue.transports.http2.stream import Stream
 
 T = TypeVar("T")
@@ -82,6 +82,7 @@ class Connection:
         self._closing = Closing(now, limits, client=client)
         self._news = News()
         self._backlog = False
+        self._shortcuts = Shortcuts(self, limits, self._reader, self._engine, self._floods)
         self._outbox = Outbox(limits, self._engine, self._floods, writable=self._writable, finish=self._sent_all)
         self._unread_bytes = 0
         self._uncredited_bytes = 0
@@ -129,15 +130,14 @@ class Connection:
 
     def work(self, now: int) -> None:
         """Handle up to a turn's worth of frames; `backlog` tells whether there may be more."""
-        next_frame, admit = self._reader.next_frame, self._floods.admit
+        next_frame, admit, shortcut = self._reader.next_frame, self._floods.admit, self._shortcuts.take
         receive_frame, reactions, engine = self._engine.receive_frame, self._on, self._engine
-        plain_data = self.limits.plain_data
         self._backlog = False
         try:
             left = self.limits.turn_weight_max
             while left > 0:
-                if plain_data and self._take_plain():
-                    left -= 1
+                if weight := shortcut():
+                    left -= weight
                     continue
                 frame = next_frame()
                 if frame is None:
@@ -329,28 +329,39 @@ class Connection:
     def _request_received(self, now: int, event: RequestReceived) -> None:
         stream_id: int = event.stream_id
         headers: list[tuple[bytes, bytes]] = event.headers
-        crowd = max(self.serving, len(self.streams))
-        if crowd >= self.limits.streams_max or not self._closing.admits(stream_id):
+        if not self.admits(stream_id):
             self._refuse(stream_id, ErrorCodes.REFUSED_STREAM)
             return
         request = parse_request(headers, self.peer)
         if request is None or (event.stream_ended and request.announces_body):
             self._refuse(stream_id, ErrorCodes.PROTOCOL_ERROR)
             return
-        stream = Stream(self, stream_id, request)
-        self.streams[stream_id] = stream
         if header_list_bytes(headers) > self.limits.header_list_bytes_max:
+            self.streams[stream_id] = stream = Stream(self, stream_id, request)
             stream.discarding = True
             stream.send_headers(TOO_LARGE, end=True)
             return
+        self.arrive(stream_id, request)
+
+    def admits(self, stream_id: int) -> bool:
+        """Whether there is room for one more request."""
+        crowd = max(self.serving, len(self.streams))
+        return crowd < self.limits.streams_max and self._closing.admits(stream_id)
+
+    def arrive(self, stream_id: int, request: Request) -> None:
+        """A request has come."""
+        self.streams[stream_id] = stream = Stream(self, stream_id, request)
         self.serving += 1
         self._news.arrived.append(stream)
 
+    def tell(self, stream: Stream) -> None:
+        """There is something to be read of a stream."""
+        self._news.readable[stream.id] = stream
+
     def _response_received(self, now: int, event: ResponseReceived) -> None:
-        stream = self.streams.get(event.stream_id)
-        if stream is not None:
+        if (stream := self.streams.get(event.stream_id)) is not None:
             stream.headers = event.headers
-            self._news.readable[stream.id] = stream
+            self.tell(stream)
 
     def _trailers_received(self, now: int, event: TrailersReceived) -> None:
         if (stream := self.streams.get(event.stream_id)) is not None:
@@ -359,8 +370,7 @@ class Connection:
     def _data_received(self, now: int, event: DataReceived) -> None:
         size = event.flow_controlled_length
         self._uncredited_bytes += size
-        stream = self.streams.get(event.stream_id)
-        if stream is not None:
+        if (stream := self.streams.get(event.stream_id)) is not None:
             if stream.discarding:
                 self._discard(stream, size)
             else:
@@ -382,23 +392,11 @@ class Connection:
             self._news.readable[stream.id] = stream
         self._credit_stream(stream)
 
-    def _take_plain(self) -> bool:
-        """Take a frame of DATA past h2, if one comes next and there is nothing about it for h2 to decide."""
-        plain = self._reader.next_plain()
-        if plain is None:
-            return False
-        stream_id, content = plain
-        stream = self.streams.get(stream_id)
-        size = len(content)
-        if stream is None or stream.discarding or not self._engine.admit_part(stream_id, size):
-            return False
-        self._reader.skip_plain(size)
-        self._uncredited_bytes += size
-        if size >= 1024:
-            self._floods.earn(2)
+    def part_came(self, stream: Stream, content: memoryview) -> None:
+        """A plain frame of DATA was taken out of the windows."""
+        self._uncredited_bytes += len(content)
         self._deliver(stream, content)
         self._credit_connection()
-        return True
 
     def _credit_connection(self) -> None:
         due = self._uncredited_bytes
@@ -414,16 +412,18 @@ class Connection:
             self._engine.increment_flow_control_window(size, stream.id)
 
     def _stream_ended(self, now: int, event: StreamEnded) -> None:
-        stream = self.streams.get(event.stream_id)
-        if stream is not None:
-            stream.ended = True
-            self._news.readable[stream.id] = stream
-            self._drop_if_closed(stream)
+        if (stream := self.streams.get(event.stream_id)) is not None:
+            self.all_came(stream)
+
+    def all_came(self, stream: Stream) -> None:
+        """The peer has sent all that it will send on a stream."""
+        stream.ended = True
+        self.tell(stream)
+        self._drop_if_closed(stream)
 
     def _stream_reset(self, now: int, event: StreamReset) -> None:
-        stream = self.streams.get(event.stream_id)
         self._engine.forget_if_closed(event.stream_id)
-        if stream is not None:
+        if (stream := self.streams.get(event.stream_id)) is not None:
             code = int(event.error_code or 0)
             unseen = code == ErrorCodes.REFUSED_STREAM
             self._vanish(stream, StreamGone(f"The peer broke the stream off (code {code}).", code, unseen=unseen))

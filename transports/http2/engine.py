@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from h2.config import H2Configuration
-from h2.connection import AllowedStreamIDs, ConnectionInputs, H2Connection
+from h2.connection import AllowedStreamIDs, ConnectionInputs, ConnectionState, H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event, StreamReset
 from h2.exceptions import ProtocolError, StreamClosedError
 from h2.settings import SettingCodes, Settings
-from h2.stream import H2Stream, StreamInputs, StreamState
+from h2.stream import H2Stream, H2StreamStateMachine, StreamClosedBy, StreamInputs, StreamState
 from h2.utilities import extract_method_header
 from hpack.exceptions import HPACKError, OversizedHeaderListError
 from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, RstStreamFrame, SettingsFrame
@@ -73,7 +73,7 @@ class Engine(H2Connection):
         self.local_settings = Settings(client=client, initial_values=settings)
         self.max_inbound_frame_size = limits.frame_bytes_max
         self.encoder = RememberingEncoder()
-        self.decoder = RememberingDecoder()
+        self.decoder = self.remembering = RememberingDecoder()
         self.decoder.max_header_list_size = 2 * limits.header_list_bytes_max
         self.initiate_connection()
         self.emit(self.data_to_send())
@@ -100,20 +100,50 @@ class Engine(H2Connection):
         """What this frame means; raises ProtocolError if it means the end."""
         return self._receive_frame(frame)
 
-    def admit_part(self, stream_id: int, size: int) -> bool:
-        """Take a frame of DATA, unpadded and not the last, out of both windows; False if h2 has to look at it.
+    def admit_request(self, stream_id: int) -> bool:
+        """Open a stream for a request that is in order and has a body; False if h2 has to look at it."""
+        if self.state_machine.state is not ConnectionState.SERVER_OPEN:
+            return False
+        if not self.highest_inbound_stream_id < stream_id <= STREAM_ID_MAX or not stream_id & 1:
+            return False
+        stream = self._begin_new_stream(stream_id, AllowedStreamIDs.ODD).state_machine
+        stream.state = StreamState.OPEN
+        stream.client = False
+        stream.headers_received = True
+        return True
 
-        h2 makes an event of it by two state machines that change nothing. Whatever may be wrong is left to it: a stream
-        that is not open for reading, a window that is passed, a body that was announced with its length.
+    def admit_response(self, stream_id: int, *, end: bool) -> bool:
+        """Take the headers of a response, or the trailers at its `end`; False if h2 has to look at them."""
+        stream = self.streams.get(stream_id)
+        if stream is None or stream.state_machine.state not in _READING or stream._expected_content_length is not None:
+            return False
+        state = stream.state_machine
+        if not state.client or state.trailers_received or bool(state.headers_received) != end:
+            return False
+        state.headers_received = True
+        if end:
+            state.trailers_received = True
+            _end_reading(state)
+        return True
+
+    def admit_part(self, stream_id: int, size: int, *, end: bool) -> bool:
+        """Take a frame of DATA, unpadded, out of both windows; False if h2 has to look at it.
+
+        Whatever may be wrong is left to h2: a stream that is not open for reading, a window that is passed, a body that
+        was announced with its length.
         """
         stream = self.streams.get(stream_id)
         if stream is None or stream.state_machine.state not in _READING or stream._expected_content_length is not None:
+            return False
+        if not stream.state_machine.headers_received:
             return False
         window, own = self._inbound_flow_control_window_manager, stream._inbound_window_manager
         if size > window.current_window_size or size > own.current_window_size:
             return False
         window.current_window_size -= size
         own.current_window_size -= size
+        if end:
+            _end_reading(stream.state_machine)
         return True
 
     def send_block(self, stream_id: int, headers: Headers, *, end: bool) -> None:
@@ -215,6 +245,15 @@ class Engine(H2Connection):
             raise ProtocolError("A header list far over the bound.") from error
         except (HPACKError, UnicodeDecodeError) as error:
             raise ProtocolError(f"A header block that cannot be decoded: {error}") from error
+
+
+def _end_reading(state: H2StreamStateMachine) -> None:
+    """The peer has sent its last frame."""
+    if state.state is StreamState.OPEN:
+        state.state = StreamState.HALF_CLOSED_REMOTE
+    else:
+        state.state = StreamState.CLOSED
+        state.stream_closed_by = StreamClosedBy.RECV_END_STREAM
 
 
 def _head(size: int, kind: int, flags: int, stream_id: int) -> bytes:

@@ -25,6 +25,8 @@ from goqueue.storage.buffers import BufferPool
 from goqueue.transports.http2.limits import Limits
 
 _HEAD = struct.Struct(">HBBBL")
+DATA, HEADERS = 0x0, 0x1
+_END_STREAM, _END_HEADERS = 0x1, 0x4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD_BYTES = 9
 # What is read at once, and the buffer that several reads go into: the more a read brings, the fewer turns there are.
@@ -114,18 +116,25 @@ class FrameReader:
         self._kept = b""
         self._buffer, self._view = buffer, view
 
-    def next_plain(self) -> tuple[int, memoryview] | None:
-        """The next frame's stream and content if it is whole, and DATA that is neither padded nor the last."""
+    def next_plain(self) -> tuple[int, int, memoryview, bool] | None:
+        """The next frame's kind, stream and content, and whether it is the stream's last.
+
+        Only if it is whole, not empty, and either DATA that is not padded or a header block in one piece with nothing
+        beside it.
+        """
         start = self._next
-        buffer = self._buffer
-        if self._end - start < HEAD_BYTES or buffer[start + 3] or buffer[start + 4] or self._block:
+        if self._end - start < HEAD_BYTES or self._block:
             return None
-        low, high, _, _, stream_id = _HEAD.unpack_from(buffer, start)
-        size = low << 8 | high
+        high, low, kind, flags, stream_id = _HEAD.unpack_from(self._buffer, start)
+        size = high << 8 | low
         stop = start + HEAD_BYTES + size
-        if stop > self._end or size > self._limits.frame_bytes_max or not size:
+        bound = self._limits.frame_bytes_max if kind == DATA else self._limits.header_block_bytes_max
+        if stop > self._end or size > bound or not size or kind > HEADERS:
             return None
-        return stream_id, self._view[start + HEAD_BYTES : stop]
+        end = flags & _END_STREAM
+        if flags - end != (_END_HEADERS if kind == HEADERS else 0):
+            return None
+        return kind, stream_id, self._view[start + HEAD_BYTES : stop], end > 0
 
     def skip_plain(self, size: int) -> None:
         """The frame that `next_plain` has shown, with content of this size, is done with."""

@@ -81,12 +81,21 @@ class RememberingDecoder(Decoder):
         self._known: dict[bytes, list[HeaderTuple]] = {}
         self._known_at = 0
         self._updates = 0
+        self.forgotten = 0
+
+    def known(self, block: bytes) -> list[tuple[bytes, bytes]] | None:
+        """The headers of a block that is remembered; the list is shared, and not for changing.
+
+        Whoever keeps what was made of them lets go of it when `forgotten` is another number.
+        """
+        known: list[Any] | None = self._known.get(block) if self._known_at == self._table.changes else None
+        return known
 
     def decode(self, data: bytes, raw: bool = False) -> Iterable[HeaderTuple]:
         """The headers of this block; the list is shared, and not for changing."""
         table = self._table
         if self._known_at != table.changes:
-            self._known.clear()
+            self._forget()
             self._known_at = table.changes
         elif (known := self._known.get(data)) is not None:
             return known
@@ -94,9 +103,13 @@ class RememberingDecoder(Decoder):
         headers = list(super().decode(data, raw))
         if table.changes == self._known_at and len(data) <= REMEMBERED_BYTES_MAX:
             if len(self._known) >= REMEMBERED_MAX:
-                self._known.clear()
+                self._forget()
             self._known[data] = headers
         return headers
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self.forgotten += 1
 
     def _update_encoding_context(self, data: bytes | memoryview) -> int:
         # One byte each: without a bound, a block of them keeps us busy for a hundred milliseconds.

@@ -33,7 +33,7 @@ class Limits:
     # After so many frames others have their turn, even if more are at hand. A request weighs as much as eight of DATA.
     turn_weight_max: int = 256
     turn_send_bytes: int = 256 * KIB
-    plain_data: bool = True  # whether DATA may go past h2's state machines
+    plain_data: bool = True  # whether plain frames may go past h2's state machines
     discarded_bytes_max: int = 16 * MIB
     # Token buckets: what may come at once, and how much comes back each second. A client that cancels all its calls
     # is honest; twice as many resets as there can be streams are not.

@@ -5,7 +5,7 @@ headers go nowhere else; all others pass h2's full validation (16 us), because t
 and other protocols.
 """
 
-from attrs import define
+from attrs import define, field
 from h2.exceptions import ProtocolError as H2ProtocolError
 from h2.utilities import HeaderValidationFlags, validate_headers
 
@@ -28,13 +28,14 @@ class Request:
     authority: bytes
     headers: list[tuple[bytes, bytes]]
     peer: str = ""
+    # The first of each name; a request that is known by heart is asked again and again.
+    _named: dict[bytes, bytes] | None = field(default=None, init=False, eq=False, repr=False)
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of this name (lower case), if there is one."""
-        for each, value in self.headers:
-            if each == name:
-                return value
-        return None
+        if self._named is None:
+            self._named = dict(reversed(self.headers))
+        return self._named.get(name)
 
     @property
     def announces_body(self) -> bool:

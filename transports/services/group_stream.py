@@ -1,13 +1,19 @@
 """One Consume: a whole member of a group on one stream, for clients that keep no machine of their own for it.
 
-The stream joins as the client says, watches the coordinator for it, tells it every assignment that is another one, and
-sends what the assigned partitions hold (`GroupReading`). The client commits, and confirms what it has let go of.
+The stream joins as the client says and watches the coordinator for it. To a member of an exclusive group it tells every
+assignment that is another one, and sends what the assigned partitions hold (`GroupReading`); the client commits, and
+confirms what it has let go of. To a member of a shared group it sends what it leases (`WorkReading`), as the client has
+credit; the client says what became of each message (`settling`).
 
-Who is alive: each request of the client is a heartbeat, and the stream's own watch is none. So a client that is gone
-without a word, its connection still open, loses its membership like any other, and the stream ends with that refusal.
+Who is alive: in an exclusive group each request of the client is a heartbeat, and the stream's own watch is none. So a
+client that is gone without a word, its connection still open, loses its membership like any other, and the stream ends
+with that refusal. In a shared group a client that hangs keeps nothing from others, since its leases end; there the
+watch counts, and the open stream is enough.
 
 How it ends: with the client's last answer after it said `leave` or closed its side, with a refusal once the membership
-is lost or the coordinator cannot be asked, with `leaving` when the node stops. Only `leave` ends the membership itself.
+is lost or the coordinator cannot be asked, with `leaving` when the node stops. Only `leave` ends a membership of an
+exclusive group. One of a shared group ends as well when the client closes its side: what it holds it can settle no
+more, so it is handed back.
 
 Invariant: a stream that has joined, and is neither leaving nor over, has one watch at the broker.
 """
@@ -31,11 +37,13 @@ from goqueue.core.groups.verbs import (
     Joined,
     JoinGroup,
     LeaveGroup,
+    Partitions,
     RevokedPartitions,
     WatchGroup,
 )
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Code, Refusal
+from goqueue.core.work.verbs import AckWork, WorkDone
 from goqueue.proto import groups, v1
 from goqueue.proto.fields import made
 from goqueue.proto.refusals import invalid, missing, refusal
@@ -45,6 +53,8 @@ from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.services.calls import caller_of
 from goqueue.transports.services.group_reading import GroupReading
 from goqueue.transports.services.refusals import LEAVING, refused
+from goqueue.transports.services.settling import SETTLINGS, Settlement, Settling, Sheaf
+from goqueue.transports.services.work_reading import WorkReading
 from goqueue.transports.trio_beside import beside
 from goqueue.transports.trio_parking import Parking
 
@@ -55,7 +65,6 @@ UNANSWERED_BYTES_MAX = 1 << 20
 _OVERHEAD_BYTES = 512
 # The coordinator answers sooner: after a third of the session timeout.
 _WAIT_NS = 300_000_000_000
-_UNSERVED = "is of mode shared, which this release does not serve yet"
 
 
 @define
@@ -66,17 +75,20 @@ class _Member:
     member_id: str
     generation: int
     seen: int
+    is_shared: bool = False
 
 
 class GroupStream:
     """The state of one call."""
 
-    def __init__(self, call: ServerCall, broker: Broker) -> None:
+    def __init__(self, call: ServerCall, broker: Broker, wall_ms: Callable[[], int]) -> None:
         self._call = call
         self._broker = broker
         self._caller = caller_of(call)
         self._reading = GroupReading(call, broker, self._caller, self._fail)
         self._feed = self._reading.feed
+        self._work = WorkReading(broker, self._caller, self._feed, wall_ms, self._fail)
+        self._acks = Sheaf()
         self._member: _Member | None = None
         self._watch = 0
         self._is_joining = self._is_hearing = False
@@ -94,6 +106,7 @@ class GroupStream:
         self._call.send_headers()
         try:
             if not await self._call.until_leaving(self._run):
+                self._work.stop()
                 self._reading.close()
                 self._lost = self._lost or LEAVING
                 while self._unanswered_bytes:
@@ -101,6 +114,7 @@ class GroupStream:
         finally:
             self._is_over = True
             self._unwatch()
+            self._work.stop()
             self._reading.close()
         if self._lost is not None and self._lost.code is Code.SHUTTING_DOWN:
             self._call.put(self._call.codec.encode(v1.ConsumeReply(leaving=made(v1.Leaving))))
@@ -111,6 +125,9 @@ class GroupStream:
 
     async def _run(self) -> None:
         await beside(self._last, self._hear_all, self._tend)
+        member = self._member
+        if member is not None and member.is_shared and self._lost is None and self._flaw is None:
+            self._hand_back(member)
 
     async def _last(self) -> None:
         """Wait for the end of the stream."""
@@ -119,7 +136,7 @@ class GroupStream:
 
     async def _hear_all(self) -> None:
         try:
-            while not self._has_heard_all and not await self._call.divert(self._take):
+            while not self._has_heard_all and not await self._call.divert(self._take, self._rest):
                 if self._flaw is not None:
                     break
                 while not self._has_room:
@@ -137,6 +154,7 @@ class GroupStream:
         while True:
             await self._feed.stirred.wait()
             await self._feed.resume()
+            self._work.go_on()
             self._room.wake()
 
     def _fail(self, why: Refusal) -> None:
@@ -155,12 +173,60 @@ class GroupStream:
             return False
         self._size = len(body) + _OVERHEAD_BYTES
         which, request = betterproto.which_one_of(message, "request")
-        act = _ACTS.get(which)
-        if act is None:
-            self._refuse(message.request_id, _unserved(which))
+        if which in SETTLINGS:
+            self._settle(which, message.request_id, request)
+        elif which in _ACTS:
+            self._rest()
+            _ACTS[which](self, message.request_id, request)
         else:
-            act(self, message.request_id, request)
+            wanted = ", ".join((*_ACTS, *SETTLINGS))
+            self._refuse(message.request_id, invalid(f"a request holds one of {wanted}", "request"))
         return self._has_room and not self._has_heard_all
+
+    def _rest(self) -> None:
+        """Ask what was gathered of acknowledgements."""
+        acks = self._acks
+        if acks.requests and self._member is not None:
+            self._acks = Sheaf()
+            self._post(acks.request(self._member.group), partial(self._acked, acks), acks.size)
+
+    def _settle(self, which: str, request_id: int, message: Any) -> None:  # noqa: ANN401 - of several classes
+        settling = SETTLINGS[which]
+        wanted = self._settling_refusal(which, message) or settling.read(message)
+        if isinstance(wanted, Refusal):
+            self._refuse(request_id, wanted)
+        elif isinstance(wanted, AckWork):
+            if not self._acks.has_room(wanted):
+                self._rest()
+            self._acks.add(request_id, wanted, self._size)
+        else:
+            self._rest()
+            self._post(wanted, partial(self._answer, request_id, partial(self._settled, settling)))
+
+    def _settling_refusal(self, which: str, message: Any) -> Refusal | None:  # noqa: ANN401 - of several classes
+        member = self._member
+        if member is None:
+            return _NOT_JOINED
+        if not member.is_shared:
+            why = f"{which} is for groups of mode shared, and group {member.group} is exclusive"
+            return Refusal(Code.WRONG_MODE, why, which)
+        if message.group not in ("", member.group):
+            return invalid(f"this stream is a member of group {member.group}", "group")
+        message.group = member.group
+        return None
+
+    def _settled(self, settling: Settling, request_id: int, reply: Reply) -> None:
+        assert isinstance(reply, WorkDone)
+        self._say(request_id, **{settling.answer: settling.reply(reply)})
+
+    def _acked(self, acks: Sheaf, reply: Reply) -> None:
+        if isinstance(reply, Refusal):
+            for request_id, _ in acks.requests:
+                self._refuse(request_id, reply)
+            return
+        assert isinstance(reply, WorkDone)
+        for request_id, share in acks.answers(reply):
+            self._settled(SETTLINGS["ack"], request_id, share)
 
     def _join(self, request_id: int, message: v1.JoinRequest) -> None:
         wanted = groups.join_group_request(message)
@@ -178,8 +244,6 @@ class GroupStream:
         member = self._member
         if wanted.eager:
             return invalid("a member on a stream is told what changes, so it is not eager", "eager")
-        if wanted.mode is GroupMode.SHARED:
-            return Refusal(Code.WRONG_MODE, f"that group {_UNSERVED}", "mode")
         if self._is_joining:
             return invalid("the last join has no answer yet", "join")
         if member is not None and wanted.group != member.group:
@@ -194,15 +258,19 @@ class GroupStream:
             self._refuse(request_id, reply)
             return
         assert isinstance(reply, Joined)
-        if reply.mode is GroupMode.SHARED:
-            self._broker.post(self._caller, LeaveGroup(group, reply.member_id), lambda _: None)
-            self._refuse(request_id, Refusal(Code.WRONG_MODE, f"group {group} {_UNSERVED}", "group"))
-            return
         self._unwatch()
-        self._member = member = _Member(group, reply.member_id, reply.generation, reply.seen)
+        is_shared = reply.mode is GroupMode.SHARED
+        self._member = member = _Member(group, reply.member_id, reply.generation, reply.seen, is_shared)
         self._say(request_id, joined=groups.joined_reply(reply))
-        self._reading.follow(group, reply.assigned)
+        self._read_on(member, reply.assigned)
         self._watch_for(member)
+
+    def _read_on(self, member: _Member, assigned: Partitions) -> None:
+        """Send the member what it is to have."""
+        if member.is_shared:
+            self._work.begin(member.group, member.member_id)
+        else:
+            self._reading.follow(member.group, assigned)
 
     def _commit(self, request_id: int, message: v1.CommitRequest) -> None:
         self._pass_on(request_id, message, groups.commit_offsets_request, self._committed)
@@ -244,7 +312,7 @@ class GroupStream:
         """Put into a message what the client may leave out, or say what is wrong with what it put there."""
         member = self._member
         if member is None:
-            return invalid("a stream begins with a join, and waits for its answer", "request")
+            return _NOT_JOINED
         if message.group not in ("", member.group):
             return invalid(f"this stream is a member of group {member.group}", "group")
         if message.member_id not in ("", member.member_id):
@@ -261,6 +329,7 @@ class GroupStream:
             self._refuse(request_id, why or missing("join"))
             return
         self._unwatch()
+        self._work.stop()
         self._reading.follow(member.group, {})
         self._member = None
         self._post(LeaveGroup(member.group, member.member_id), partial(self._left, request_id, member))
@@ -275,10 +344,17 @@ class GroupStream:
         # Whatever it is told next is news: nothing is being read.
         member.seen = 0
         self._member = member
+        if member.is_shared:
+            self._work.begin(member.group, member.member_id)
         self._watch_for(member)
+
+    def _hand_back(self, member: _Member) -> None:
+        """End a membership of which nobody can settle anything."""
+        self._broker.post(self._caller, LeaveGroup(member.group, member.member_id), _drop)
 
     def _grant(self, _request_id: int, message: v1.Credit) -> None:
         self._feed.credit.grant(message.messages, message.bytes)
+        self._work.visibility_ms = message.visibility_timeout_ms or self._work.visibility_ms
         self._feed.stirred.wake()
         self._hear()
 
@@ -294,7 +370,7 @@ class GroupStream:
     def _hear(self) -> None:
         """The client lives, whatever it said; one heartbeat at a time is enough."""
         member = self._member
-        if member is not None and not self._is_hearing:
+        if member is not None and not member.is_shared and not self._is_hearing:
             self._is_hearing = True
             self._post(GroupHeartbeat(member.group, member.member_id, member.generation), self._heard)
 
@@ -306,7 +382,7 @@ class GroupStream:
     # --- what the coordinator says
 
     def _watch_for(self, member: _Member) -> None:
-        request = WatchGroup(member.group, member.member_id, member.seen, _WAIT_NS, counts=False)
+        request = WatchGroup(member.group, member.member_id, member.seen, _WAIT_NS, counts=member.is_shared)
         self._watch = self._broker.post(self._caller, request, self._watched)
 
     def _unwatch(self) -> None:
@@ -332,12 +408,14 @@ class GroupStream:
         if member is None or beat.seen == member.seen:
             return
         member.generation, member.seen = beat.generation, beat.seen
-        self._say(0, assignment=groups.group_beat_reply(beat))
-        self._reading.follow(member.group, beat.assigned)
+        if not member.is_shared:
+            self._say(0, assignment=groups.group_beat_reply(beat))
+            self._reading.follow(member.group, beat.assigned)
 
-    def _post(self, request: GroupRequest, receive: Callable[[Reply], None]) -> None:
-        self._unanswered_bytes += self._size
-        self._broker.post(self._caller, request, partial(self._receive, self._size, receive))
+    def _post(self, request: GroupRequest | Settlement, receive: Callable[[Reply], None], size: int = 0) -> None:
+        size = size or self._size
+        self._unanswered_bytes += size
+        self._broker.post(self._caller, request, partial(self._receive, size, receive))
 
     def _receive(self, size: int, receive: Callable[[Reply], None], reply: Reply) -> None:
         self._unanswered_bytes -= size
@@ -363,13 +441,11 @@ class GroupStream:
             self._is_over = True
 
 
-def _unserved(which: str) -> Refusal:
-    """What is wrong with a request that nothing is done about."""
-    if which:
-        return Refusal(Code.WRONG_MODE, f"{which} is for a group that {_UNSERVED}", which)
-    return invalid(f"a request holds one of {', '.join(_ACTS)}", "request")
+def _drop(_reply: Reply) -> None:
+    """Nobody is there to be told."""
 
 
+_NOT_JOINED = invalid("a stream begins with a join, and waits for its answer", "request")
 _ACTS: dict[str, Callable[[GroupStream, int, Any], None]] = {
     "join": GroupStream._join,
     "credit": GroupStream._grant,

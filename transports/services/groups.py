@@ -1,13 +1,11 @@
-"""The service Groups: membership, offsets and operation, each method one request to the broker; and the stream.
+"""The service Groups: membership, offsets, leases and operation, each method one request to the broker.
 
-Messages under a lease belong to shared groups, which are not served; their methods say so.
+Two methods take the call itself: the stream, and Poll, whose batches are queued as they were read.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
-from grpclib.const import Handler, Status
-from grpclib.exceptions import GRPCError
+from grpclib.const import Handler
 
 from goqueue.core.groups.verbs import (
     CommittedOffsets,
@@ -17,28 +15,34 @@ from goqueue.core.groups.verbs import (
     RebalancesReply,
     RevokedPartitions,
 )
-from goqueue.proto import groups, v1
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Refusal
+from goqueue.core.work.verbs import PolledWork, WorkDone
+from goqueue.proto import groups, v1, work
 from goqueue.transports.broker import Broker
-from goqueue.transports.grpc.call import ServerCall
-from goqueue.transports.services.calls import ask
+from goqueue.transports.grpc.call import ServerCall, current_call
+from goqueue.transports.services.calls import ask, caller_of
+from goqueue.transports.services.envelopes import bytes_field
+from goqueue.transports.services.gathering import AckGathering
 from goqueue.transports.services.group_stream import GroupStream
+from goqueue.transports.services.leased import leased_head
+from goqueue.transports.services.refusals import refused
 
 _PATH = "/goqueue.v1.Groups/"
-_LEASED = ("Poll", "Ack", "Nack", "Reject", "Extend")
 
 
 class Groups(v1.GroupsBase):
     """Consumer groups over gRPC."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, wall_ms: Callable[[], int]) -> None:
         self._broker = broker
+        self._wall_ms = wall_ms
+        self._acks = AckGathering(broker)
 
     def __mapping__(self) -> dict[str, Handler]:
-        """The generated methods, but for the stream, and those that say why they are not served."""
+        """The generated methods, but for those that take the call itself."""
         methods: dict[str, Handler] = super().__mapping__()
-        own: dict[str, Callable[[Any], Awaitable[None]]] = {name: _unserved(name) for name in _LEASED}
-        own["Consume"] = self._consume
-        for name, serve in own.items():
+        for name, serve in (("Poll", self._poll), ("Consume", self._consume)):
             methods[_PATH + name] = methods[_PATH + name]._replace(func=serve)
         return methods
 
@@ -115,16 +119,44 @@ class Groups(v1.GroupsBase):
         wanted = groups.describe_rebalances_request(describe_rebalances_request)
         return groups.rebalances_reply(await ask(self._broker, wanted, RebalancesReply))
 
+    # --- messages under a lease
+
+    async def _poll(self, call: ServerCall) -> None:
+        wanted = work.poll_request(await call.recv_message())
+        polled = await ask(self._broker, wanted, PolledWork)
+        call.send_headers()
+        now_ms = self._wall_ms()
+        pieces: list[Readable] = []
+        for part in polled.parts:
+            head, size = leased_head(part, now_ms), len(part.batches)
+            pieces += (bytes_field(1, len(head) + size), head, part.batches)
+        call.put(b"".join(pieces))
+
+    async def ack(self, ack_request: v1.AckRequest) -> v1.AckReply:
+        """See goqueue.proto."""
+        wanted = work.ack_request(ack_request)
+        done = wanted if isinstance(wanted, Refusal) else await self._acks.ask(caller_of(current_call.get()), wanted)
+        if isinstance(done, Refusal):
+            raise refused(done)
+        return work.acked_reply(done)
+
+    async def nack(self, nack_request: v1.NackRequest) -> v1.NackReply:
+        """See goqueue.proto."""
+        return work.nacked_reply(await ask(self._broker, work.nack_request(nack_request), WorkDone))
+
+    async def reject(self, reject_request: v1.RejectRequest) -> v1.RejectReply:
+        """See goqueue.proto."""
+        return work.rejected_reply(await ask(self._broker, work.reject_request(reject_request), WorkDone))
+
+    async def extend(self, extend_request: v1.ExtendRequest) -> v1.ExtendReply:
+        """See goqueue.proto."""
+        return work.extended_reply(await ask(self._broker, work.extend_request(extend_request), WorkDone))
+
+    async def release(self, release_request: v1.ReleaseRequest) -> v1.ReleaseReply:
+        """See goqueue.proto."""
+        return work.released_reply(await ask(self._broker, work.release_request(release_request), WorkDone))
+
     # --- the stream
 
     async def _consume(self, call: ServerCall) -> None:
-        await GroupStream(call, self._broker).serve()
-
-
-def _unserved(method: str) -> Callable[[Any], Awaitable[None]]:
-    sentence = f"{method} is for groups of mode shared, which this release does not serve yet; Consume is for exclusive"
-
-    async def refuse(_call: Any) -> None:  # noqa: ANN401 - a call of whatever kind
-        raise GRPCError(Status.UNIMPLEMENTED, sentence)
-
-    return refuse
+        await GroupStream(call, self._broker, self._wall_ms).serve()

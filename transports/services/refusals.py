@@ -25,6 +25,13 @@ STATUS = {
     Code.UNKNOWN_MEMBER: Status.NOT_FOUND,
     Code.FENCED_INSTANCE: Status.FAILED_PRECONDITION,
     Code.FENCED_GENERATION: Status.FAILED_PRECONDITION,
+    Code.RECEIPT_INVALID: Status.INVALID_ARGUMENT,
+    # What it was the receipt of is not the caller's any more, and no repetition changes that.
+    Code.RECEIPT_EXPIRED: Status.FAILED_PRECONDITION,
+    Code.ALREADY_SETTLED: Status.FAILED_PRECONDITION,
+    Code.DELAYED_NOT_FOUND: Status.NOT_FOUND,
+    Code.NO_DEAD_LETTERS: Status.NOT_FOUND,
+    Code.REDRIVE_NOT_FOUND: Status.NOT_FOUND,
     Code.UNAVAILABLE: Status.UNAVAILABLE,
     Code.DAMAGED: Status.DATA_LOSS,
     Code.SHUTTING_DOWN: Status.UNAVAILABLE,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goqueue.storage.buffers import BufferPool
 from goqueue.transports.http2.connection import Connection
-from goqueue.transports.http2.frames import PREFACE, FrameReader
+from goqueue.transports.http2.frames import DATA, PREFACE, FrameReader
 from goqueue.transports.http2.limits import KIB, Limits
 from goqueue.transports.http2.stream import Stream
 from tests.transports.http2.wire import POST, START_NS, Peer, arrived, data, frames, kinds, server
@@ -154,4 +154,4 @@ def test_a_reader_that_rests_holds_no_buffer_but_what_a_large_frame_needs() -> N
     reader.feed(whole[60_000:])
     plain = reader.next_plain()
     assert plain is not None
-    assert (plain[0], bytes(plain[1])) == (1, bytes(100_000))
+    assert (plain[:2], bytes(plain[2]), plain[3]) == ((DATA, 1), bytes(100_000), False)

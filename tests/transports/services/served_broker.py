@@ -33,14 +33,16 @@ KINDS = {(False, False): "unary_unary", (False, True): "unary_stream", (True, Tr
 
 
 class Client:
-    """Every method of goqueue.v1, by its name in snake case."""
+    """Every method of goqueue.v1, by its name in snake case; those of Delays and DeadLetters behind the service's."""
 
     def __init__(self, target: str, *options: tuple[str, Any], compression: Any = None) -> None:  # noqa: ANN401 - grpcio's
         self.channel = grpc.insecure_channel(target, options=[*OPTIONS, *options], compression=compression)
-        for service in (v1.TopicsBase(), v1.MessagesBase(), v1.GroupsBase()):
+        for service in (v1.TopicsBase(), v1.MessagesBase(), v1.GroupsBase(), v1.DelaysBase(), v1.DeadLettersBase()):
             for path, entry in service.__mapping__().items():
                 kind = KINDS[entry.cardinality.client_streaming, entry.cardinality.server_streaming]
-                name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", path.rpartition("/")[2]).lower()
+                _, of, method_name = re.split(r"[./]", path)[-3:]
+                name = f"{of}_{method_name}" if of in ("Delays", "DeadLetters") else method_name
+                name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
                 method = getattr(self.channel, kind)(
                     path,
                     request_serializer=lambda message: message if isinstance(message, bytes) else bytes(message),

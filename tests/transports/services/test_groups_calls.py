@@ -230,22 +230,3 @@ def test_what_a_group_refuses_has_a_status_and_a_code(
         assert error.details()
 
     against(tmp_path, work)
-
-
-@pytest.mark.parametrize(
-    ("name", "request_"),
-    [
-        ("poll", v1.PollRequest("g", "m")),
-        ("ack", v1.AckRequest([b"r"])),
-        ("nack", v1.NackRequest([b"r"])),
-        ("reject", v1.RejectRequest([b"r"])),
-        ("extend", v1.ExtendRequest([b"r"])),
-    ],
-)
-def test_leases_are_not_served_and_say_why(tmp_path: Path, name: str, request_: Any) -> None:  # noqa: ANN401 - a message
-    def work(client: Client) -> None:
-        error = failure(lambda: getattr(client, name)(request_))
-        assert error.code() is grpc.StatusCode.UNIMPLEMENTED
-        assert "groups of mode shared, which this release does not serve yet" in str(error.details())
-
-    against(tmp_path, work)

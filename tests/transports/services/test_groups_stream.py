@@ -336,10 +336,11 @@ def first_refusal(member: StreamMember, **request: Any) -> tuple[str, str]:  # n
         ({"heartbeat": v1.HeartbeatRequest("billing", "ghost")}, ("invalid_request", "request")),
         ({"leave": LEAVE}, ("invalid_request", "request")),
         ({"seek": v1.SeekRequest(offsets((0, 0)))}, ("invalid_request", "positions[0]")),
-        ({"ack": v1.AckRequest([b"r"])}, ("wrong_mode", "ack")),
-        ({"nack": v1.NackRequest([b"r"])}, ("wrong_mode", "nack")),
-        ({"reject": v1.RejectRequest([b"r"])}, ("wrong_mode", "reject")),
-        ({"extend": v1.ExtendRequest([b"r"])}, ("wrong_mode", "extend")),
+        ({"ack": v1.AckRequest(["r"])}, ("invalid_request", "request")),
+        ({"nack": v1.NackRequest(["r"])}, ("invalid_request", "request")),
+        ({"reject": v1.RejectRequest(["r"])}, ("invalid_request", "request")),
+        ({"extend": v1.ExtendRequest(["r"])}, ("invalid_request", "request")),
+        ({"release": v1.ReleaseRequest(["r"])}, ("invalid_request", "request")),
         ({"join": v1.JoinRequest()}, ("invalid_request", "group")),
         ({"join": v1.JoinRequest("billing")}, ("invalid_request", "topics")),
         ({"join": v1.JoinRequest("billing", topics=["t"], eager=True)}, ("invalid_request", "eager")),
@@ -408,12 +409,13 @@ def test_a_stream_joins_once_more_to_read_other_topics(tmp_path: Path) -> None:
     against(tmp_path, work, Setting(topics=("orders", "other")))
 
 
-def test_a_shared_group_is_left_again_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", ["ack", "nack", "reject", "extend", "release"])
+def test_a_member_of_an_exclusive_group_has_nothing_to_settle(tmp_path: Path, which: str) -> None:
     def work(client: Client) -> None:
-        shared = client.join(v1.JoinRequest("mail", topics=["orders"], mode=v1.GroupMode(v1.GroupMode.SHARED)))
         member = StreamMember(client)
-        assert first_refusal(member, join=v1.JoinRequest("mail", topics=["orders"])) == ("wrong_mode", "group")
-        assert [each.member_id for each in described(client, "mail").members] == [shared.member_id]
+        member.join()
+        request = getattr(v1, f"{which.capitalize()}Request")(["r"])
+        assert first_refusal(member, **{which: request}) == ("wrong_mode", which)
         member.replies.cancel()
 
     against(tmp_path, work)

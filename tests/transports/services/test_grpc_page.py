@@ -15,7 +15,7 @@ from tests.transports.services.group_member import publish
 from tests.transports.services.served_broker import Client, ServedBroker, Setting, with_broker
 
 ROOT = Path(__file__).parents[3]
-FIRST_LOOK, MEMBER = re.findall(r"```python\n(.*?)```", (ROOT / "docs/grpc.md").read_text(), re.DOTALL)[:2]
+FIRST_LOOK, MEMBER, WORKER = re.findall(r"```python\n(.*?)```", (ROOT / "docs/grpc.md").read_text(), re.DOTALL)[:3]
 
 
 def made_modules(folder: Path) -> None:
@@ -79,17 +79,44 @@ def test_a_member_of_the_page_reads_commits_and_shares(tmp_path: Path) -> None:
     with_broker(tmp_path / "broker", scenario)
 
 
+def test_a_worker_of_the_page_acknowledges_what_it_gets(tmp_path: Path) -> None:
+    made_modules(tmp_path)
+
+    async def scenario(broker: ServedBroker) -> None:
+        def work(client: Client) -> None:
+            publish(client, 0, b"a", b"b")
+            publish(client, 1, b"c")
+            with running(tmp_path, WORKER, broker.target) as process:
+                settled(client, 2, 1)
+                publish(client, 1, b"d")
+                settled(client, 2, 2)
+                process.kill()
+                assert process.stdout is not None
+                said = process.stdout.read()
+                assert "orders 0 2 messages" in said
+                assert "done: 2" in said
+
+        await broker.calls(work)
+
+    with_broker(tmp_path / "broker", scenario)
+
+
 def members(client: Client) -> list[v1.GroupMember]:
     """The members of the group of the page."""
     found: list[v1.GroupMember] = client.describe_group(v1.DescribeGroupRequest("billing")).members
     return found
 
 
-def committed(client: Client, *offsets: int) -> None:
+def committed(client: Client, *offsets: int, group: str = "billing") -> None:
     """Wait until the group of the page is there and has come this far."""
     found: list[int] = []
     while found != [*offsets]:
         time.sleep(0.01)
         with suppress(grpc.RpcError):
-            reply = client.fetch_offsets(v1.FetchOffsetsRequest("billing", ["orders"]))
+            reply = client.fetch_offsets(v1.FetchOffsetsRequest(group, ["orders"]))
             found = [each.offset for each in reply.offsets]
+
+
+def settled(client: Client, *offsets: int) -> None:
+    """Wait until all messages below these offsets are settled in the shared group of the page."""
+    committed(client, *offsets, group="mail")

@@ -57,7 +57,7 @@ def test_reflection_describes_the_contract(tmp_path: Path) -> None:
     def work(client: Client) -> None:
         described = ProtoReflectionDescriptorDatabase(client.channel)
         ours = {name for name in described.get_services() if name.startswith("goqueue.")}
-        assert ours == {"goqueue.v1.Topics", "goqueue.v1.Messages", "goqueue.v1.Groups"}
+        assert ours == {f"goqueue.v1.{name}" for name in ("Topics", "Messages", "Groups", "Delays", "DeadLetters")}
         service = DescriptorPool(described).FindServiceByName("goqueue.v1.Messages")
         stream = service.FindMethodByName("PublishStream")
         assert stream.input_type.full_name == "goqueue.v1.PublishBatchRequest"
