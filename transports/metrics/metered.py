@@ -3,6 +3,8 @@
 A publish is measured from the request to its answer. So is a fetch that may not wait; one that may would tell how long
 there was no news. What readers are given is counted here for those who get whole batches; REST, which gives single
 messages, counts for itself.
+
+What a batch says of itself is read before it is handed on, for when the answer comes its bytes may be another's.
 """
 
 import time
@@ -11,21 +13,23 @@ from collections.abc import Callable
 from goqueue.core.calls import Reply, Request
 from goqueue.core.errors import BatchError
 from goqueue.core.groups.verbs import Polled, PollGroup
-from goqueue.core.records.batch import locate
+from goqueue.core.records.batch import HEADER_BYTES, Header, Lane, locate, read_header
 from goqueue.core.verbs import (
     Caller,
     Fetch,
     Fetched,
+    NewRecord,
     Publish,
     PublishBatch,
     Published,
     PublishReply,
     Refusal,
 )
+from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.transports.broker import Broker
 from goqueue.transports.metrics.meters import BrokerMeters
 
-MEASURED = (Publish, PublishBatch, Fetch, PollGroup)
+MEASURED = (Publish, PublishBatch, Fetch, PollGroup, PollWork)
 ALL_WELL = {Published}
 
 
@@ -48,51 +52,84 @@ class MeteredBroker:
         """See Broker."""
         if type(request) not in MEASURED:
             return await self._broker.ask(caller, request)
-        since = time.monotonic_ns()
+        since, header = time.monotonic_ns(), _header(request)
         reply = await self._broker.ask(caller, request)
-        self._measure(caller, request, reply, since)
+        self._measure(caller, request, reply, since, header)
         return reply
 
     def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
         """See Broker."""
         if type(request) not in MEASURED:
             return self._broker.post(caller, request, receive)
-        since = time.monotonic_ns()
+        since, header = time.monotonic_ns(), _header(request)
 
         def measure(reply: Reply) -> None:
-            self._measure(caller, request, reply, since)
+            self._measure(caller, request, reply, since, header)
             receive(reply)
 
         return self._broker.post(caller, request, measure)
 
-    def _measure(self, caller: Caller, request: Request, reply: Reply, since: int) -> None:
+    def _measure(self, caller: Caller, request: Request, reply: Reply, since: int, header: Header | None) -> None:
+        if isinstance(request, Publish | PublishBatch):
+            self._measure_publish(request, reply, since, header)
+        elif isinstance(request, Fetch):
+            self._measure_fetch(caller, request, reply, since)
+        elif not caller.protocol.startswith("http"):
+            self._measure_poll(reply)
+
+    def _measure_fetch(self, caller: Caller, request: Fetch, reply: Reply, since: int) -> None:
+        if request.wait_ns <= 0:
+            self._meters.fetch_latency.observe(time.monotonic_ns() - since)
+        if isinstance(reply, Fetched) and reply.batches and not caller.protocol.startswith("http"):
+            self._meters.count_consumed(request.topic, reply.next_offset - request.offset, len(reply.batches))
+
+    def _measure_poll(self, reply: Reply) -> None:
+        if isinstance(reply, Polled):
+            for part in reply.parts:
+                self._meters.count_consumed(part.topic, part.end_offset - part.first_offset, len(part.batches))
+        elif isinstance(reply, PolledWork):
+            for leased in reply.parts:
+                self._meters.count_consumed(leased.topic, sum(run.count for run in leased.leases), len(leased.batches))
+
+    def _measure_publish(
+        self, request: Publish | PublishBatch, reply: Reply, since: int, header: Header | None
+    ) -> None:
         meters = self._meters
-        if isinstance(request, Fetch):
-            if request.wait_ns <= 0:
-                meters.fetch_latency.observe(time.monotonic_ns() - since)
-            if isinstance(reply, Fetched) and reply.batches and not caller.protocol.startswith("http"):
-                meters.count_consumed(request.topic, reply.next_offset - request.offset, len(reply.batches))
-            return
-        if isinstance(request, PollGroup):
-            if isinstance(reply, Polled) and not caller.protocol.startswith("http"):
-                for part in reply.parts:
-                    meters.count_consumed(part.topic, part.end_offset - part.first_offset, len(part.batches))
-            return
         meters.publish_latency.observe(time.monotonic_ns() - since)
         if isinstance(reply, Refusal):
             meters.count_failed(reply.code, _message_count(request))
-        elif isinstance(reply, PublishReply) and set(map(type, reply.results)) != ALL_WELL:
-            each = _message_count(request) if isinstance(request, PublishBatch) else 1
-            for result in reply.results:
-                if isinstance(result, Refusal):
-                    meters.count_failed(result.code, each)
+        elif isinstance(reply, PublishReply):
+            if set(map(type, reply.results)) != ALL_WELL:
+                each = _message_count(request) if isinstance(request, PublishBatch) else 1
+                for result in reply.results:
+                    if isinstance(result, Refusal):
+                        meters.count_failed(result.code, each)
+            elif header is not None:
+                meters.count_prioritized(header.lane, header.record_count)
+            if isinstance(request, Publish):
+                self._count_lanes(request.records, reply.results)
+
+    def _count_lanes(self, records: list[NewRecord], results: list[Published | Refusal]) -> None:
+        lanes = [record.lane for record, result in zip(records, results, strict=True) if type(result) is Published]
+        normal = lanes.count(Lane.NORMAL)
+        self._meters.count_prioritized(Lane.NORMAL, normal)
+        if normal < len(lanes):
+            for lane in lanes:
+                if lane is not Lane.NORMAL:
+                    self._meters.count_prioritized(lane, 1)
 
 
-def _message_count(request: Request) -> int:
+def _header(request: Request) -> Header | None:
+    """What a batch says of itself, if that can be read; whether it is true, its being taken shows."""
+    if isinstance(request, PublishBatch) and len(request.batch) >= HEADER_BYTES:
+        return read_header(request.batch)
+    return None
+
+
+def _message_count(request: Publish | PublishBatch) -> int:
     """How many messages a publish is about; a batch that tells no count is one."""
     if isinstance(request, Publish):
         return len(request.records)
-    assert isinstance(request, PublishBatch)
     try:
         return max(locate(request.batch).record_count, 1)
     except BatchError:

@@ -3,6 +3,7 @@
 from attrs import define, field
 
 from goqueue.core.histogram import Histogram
+from goqueue.core.records.batch import Lane
 
 
 @define
@@ -21,12 +22,18 @@ class BrokerMeters:
     fetch_latency: Histogram = field(factory=Histogram)
     # Messages that were refused, by code.
     failed: dict[str, int] = field(factory=dict)
+    # Messages that were taken, by lane.
+    prioritized: dict[Lane, int] = field(factory=lambda: dict.fromkeys(Lane, 0))
     # By topic; those that are gone are dropped when the page is made.
     consumed: dict[str, Consumed] = field(factory=dict)
 
     def count_failed(self, code: str, messages: int) -> None:
         """Messages were refused."""
         self.failed[code] = self.failed.get(code, 0) + messages
+
+    def count_prioritized(self, lane: Lane, messages: int) -> None:
+        """Messages were taken into a lane."""
+        self.prioritized[lane] += messages
 
     def count_consumed(self, topic: str, messages: int, size: int) -> None:
         """A reader of a topic that is there was given messages."""

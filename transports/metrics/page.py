@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
+from goqueue.core.delay.verbs import DelaysMeasured
 from goqueue.core.groups.verbs import GroupsMeasured
 from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.verbs import NodeReply
+from goqueue.core.work.verbs import WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.table import METRICS, PREFIX, Metric, Sample, Sources
@@ -21,12 +23,12 @@ class MetricsPage:
         self._store = store
         self._connections = connections
 
-    def written(self, node: NodeReply, groups: GroupsMeasured) -> bytes:
-        """The page for a node as it describes itself and its groups."""
+    def written(self, node: NodeReply, groups: GroupsMeasured, work: WorkMeasured, delays: DelaysMeasured) -> bytes:
+        """The page for a node as it describes itself, its groups, their work queues and what is delayed."""
         there = {topic.name for topic in node.streams}
         for gone in [topic for topic in self.broker.consumed if topic not in there]:
             del self.broker.consumed[gone]
-        sources = Sources(node, groups, self.broker, self._store, self._connections())
+        sources = Sources(node, groups, work, delays, self.broker, self._store, self._connections())
         lines = [line for metric in METRICS for line in _lines(metric, sources)]
         return "".join(lines).encode()
 

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define
 
+from goqueue.core.delay.verbs import DelaysMeasured
 from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import Histogram
+from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import NodeReply, TopicReply
+from goqueue.core.work.verbs import QueueMeasure, WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed
 
@@ -28,6 +31,8 @@ class Sources:
 
     node: NodeReply
     groups: GroupsMeasured
+    work: WorkMeasured
+    delays: DelaysMeasured
     broker: BrokerMeters
     store: StoreMeters
     connections: int
@@ -62,8 +67,10 @@ def _start_offsets(topic: TopicReply) -> int:
 def _published_bytes(sources: Sources) -> Iterator[Sample]:
     totals = dict.fromkeys((topic.name for topic in sources.node.streams), 0)
     for stream, size in sources.store.appended_bytes.items():
-        topic = stream.removeprefix("logs/").partition("/")[0]
-        if topic in totals:
+        # The ledger and the schedule of a partition lie beneath it, and hold what the broker writes itself.
+        folder, _, place = stream.partition("/")
+        topic, _, partition = place.partition("/")
+        if folder == "logs" and partition.isdigit() and topic in totals:
             totals[topic] += size
     for topic, size in totals.items():
         yield (("topic", topic),), size
@@ -96,6 +103,16 @@ def _by_group_and_topic(read: Callable[[TopicMeasure], int | float]) -> Callable
     ]
 
 
+def _named(label: str, counts: dict[str, int]) -> list[Sample]:
+    return [(((label, name),), count) for name, count in counts.items()]
+
+
+def _by_queue(read: Callable[[QueueMeasure], int]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [
+        ((("group", queue.group), ("topic", queue.topic)), read(queue)) for queue in sources.work.queues
+    ]
+
+
 def _unlisted(sources: Sources) -> int:
     return sum(sources.groups.states.values()) - len(sources.groups.groups)
 
@@ -117,6 +134,24 @@ METRICS: tuple[Metric, ...] = (
            lambda sources: sources.broker.publish_latency),
     Metric("broker_fetch_latency_seconds", HISTOGRAM, "From a fetch that does not wait for news to its answer.",
            lambda sources: sources.broker.fetch_latency),
+    Metric("broker_priority_messages_published_total", COUNTER, "Messages acknowledged since the start, by priority.",
+           lambda sources: [((("priority", lane.name.lower()),), sources.broker.prioritized[lane]) for lane in Lane]),
+    Metric("broker_messages_acked_total", COUNTER, "Messages that members of shared groups acknowledged.",
+           lambda sources: _named("topic", sources.work.acked_by)),
+    Metric("broker_messages_nacked_total", COUNTER, "Messages that they asked to be tried again.",
+           _one(lambda sources: sources.work.nacked)),
+    Metric("broker_messages_rejected_total", COUNTER, "Messages that they gave up.",
+           _one(lambda sources: sources.work.rejected)),
+    Metric("broker_ack_latency_seconds", HISTOGRAM, "From a message's lease to its acknowledgement.",
+           lambda sources: sources.work.ack_latency),
+    Metric("broker_delayed_messages_pending", GAUGE, "Messages that are kept back.",
+           lambda sources: _named("topic", sources.delays.pending)),
+    Metric("broker_delayed_messages_fired_total", COUNTER, "Messages that were delivered after having been kept back.",
+           _one(lambda sources: sources.delays.delivered)),
+    Metric("broker_delayed_messages_cancelled_total", COUNTER, "Messages that were cancelled while they were.",
+           _one(lambda sources: sources.delays.cancelled)),
+    Metric("broker_delayed_messages_lateness_seconds", HISTOGRAM, "From when a message was due to its being appended.",
+           lambda sources: sources.delays.lateness),
     Metric("broker_active_connections", GAUGE, "Connections of clients.", _one(lambda sources: sources.connections)),
     Metric("broker_topic_count", GAUGE, "Topics.", _one(lambda sources: sources.node.topics)),
     Metric("storage_bytes_written_total", COUNTER, "Bytes of batches written, the broker's own included.",
@@ -155,11 +190,21 @@ METRICS: tuple[Metric, ...] = (
            "From what makes a rebalance necessary until all partitions are handed over.",
            lambda sources: sources.groups.latency),
     Metric("consumer_polls_total", COUNTER, "Polls of members that were answered.",
-           _one(lambda sources: sources.groups.polls)),
+           _one(lambda sources: sources.groups.polls + sources.work.polls)),
     Metric("consumer_polls_empty_total", COUNTER, "Those that brought nothing.",
-           _one(lambda sources: sources.groups.polls_empty)),
+           _one(lambda sources: sources.groups.polls_empty + sources.work.polls_empty)),
     Metric("consumer_heartbeats_total", COUNTER, "Heartbeats of members, watches included.",
            _one(lambda sources: sources.groups.heartbeats)),
     Metric("consumer_session_timeouts_total", COUNTER, "Members that were not heard of for a session.",
            _one(lambda sources: sources.groups.session_timeouts)),
+    Metric("consumer_in_flight", GAUGE, "Messages that members of a shared group have, all partitions added up.",
+           _by_queue(lambda queue: queue.in_flight)),
+    Metric("consumer_retries_pending", GAUGE, "Messages of a shared group that are about to be tried again.",
+           _by_queue(lambda queue: queue.waiting)),
+    Metric("consumer_visibility_timeout_total", COUNTER, "Leases of a shared group that ended without a word.",
+           lambda sources: _named("group", sources.work.timed_out_by)),
+    Metric("consumer_dlq_total", COUNTER, "Messages of a shared group that became dead letters.",
+           lambda sources: _named("group", sources.work.buried_by)),
+    Metric("consumer_expired_total", COUNTER, "Messages whose time was over before a shared group had dealt with them.",
+           _one(lambda sources: sources.work.expired)),
 )  # fmt: skip

@@ -16,6 +16,9 @@ PartitionCount = Annotated[int, Meta(ge=0, le=(1 << 31) - 1, extra_json_schema={
 Priority = Literal["critical", "high", "normal", "low", "background"]
 Encoding = Literal["utf-8", "base64"]
 Acks = Literal["none", "leader", "all"]
+# For the document as well: what is wrong with a span or a moment is said where it is read.
+Span = Annotated[str, Meta(extra_json_schema={"pattern": "^([0-9]+(ms|s|m|h|d))+$"})]
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Config = dict[str, int | float | str | bool | None]
 
 
@@ -37,7 +40,10 @@ class ConfigDraft(Struct):
 
 
 class MessageDraft(Struct):
-    """One message. With `encoding` base64 key and value are base64, with `headers_encoding` the headers' values."""
+    """One message. With `encoding` base64 key and value are base64, with `headers_encoding` the headers' values.
+
+    With `delay` or `deliverAt` it is kept back; after `ttl` work queues deliver it no more.
+    """
 
     value: str | None
     key: str | None = None
@@ -46,9 +52,9 @@ class MessageDraft(Struct):
     priority: Priority = "normal"
     encoding: Encoding = "utf-8"
     headers_encoding: Encoding = "utf-8"
-    delay: str | None = None
-    deliverAt: str | None = None  # noqa: N815 - clients know it by this name
-    ttl: str | None = None
+    delay: Span | None = None
+    deliverAt: Moment | None = None  # noqa: N815 - clients know it by this name
+    ttl: Span | None = None
 
 
 class OneMessageDraft(MessageDraft):

@@ -56,6 +56,10 @@ class Call:
         """The body of the request as `kind`."""
         return decode_body(self.question.body, kind)
 
+    def optional_body(self, kind: type[T]) -> T:
+        """The body of the request as `kind`; none is one without fields."""
+        return decode_body(self.question.body or b"{}", kind)
+
     async def ask(self, request: Request, kind: type[T]) -> T:
         """The node's reply, which is a `kind`; its refusal as an error."""
         reply = await self.broker.ask(self.question.caller, request)

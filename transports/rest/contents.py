@@ -12,13 +12,15 @@ from goqueue.core.records.headers import Headers
 from goqueue.core.records.record import Record
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import NewRecord
-from goqueue.transports.rest.bodies import MessageDraft, MessageView, Priority
+from goqueue.transports.rest.bodies import Encoding, MessageDraft, MessageView, Priority
+from goqueue.transports.rest.decoding import span_ms
 from goqueue.transports.rest.errors import invalid
-from goqueue.transports.rest.times import written_time
+from goqueue.transports.rest.times import read_time, written_time
 
 LANES: dict[str, Lane] = {word: Lane[word.upper()] for word in get_args(Priority)}
 PRIORITIES: dict[Lane, Priority] = {Lane[word.upper()]: word for word in get_args(Priority)}
-LATER = ("delay", "deliverAt", "ttl")
+# Nobody means more, and the calendar of RFC 3339 has not many more days.
+SPAN_MS_MAX = 2_900_000 * 24 * 3_600_000
 
 
 def new_records(drafts: list[MessageDraft]) -> list[NewRecord]:
@@ -43,9 +45,6 @@ def new_records(drafts: list[MessageDraft]) -> list[NewRecord]:
 
 def new_record(draft: MessageDraft, place: str = "") -> NewRecord:
     """The record that a draft asks for; `place` is where in the body the draft stood, as `messages[3].`."""
-    if draft.delay is not None or draft.deliverAt is not None or draft.ttl is not None:
-        name = next(name for name in LATER if getattr(draft, name) is not None)
-        raise invalid(f"{name} is not supported by this release yet", f"{place}{name}")
     if draft.encoding == "utf-8":
         key = None if draft.key is None else _encoded(draft.key, f"{place}key")
         value = None if draft.value is None else _encoded(draft.value, f"{place}value")
@@ -53,7 +52,22 @@ def new_record(draft: MessageDraft, place: str = "") -> NewRecord:
         key = None if draft.key is None else _unpacked(draft.key, f"{place}key")
         value = None if draft.value is None else _unpacked(draft.value, f"{place}value")
     headers = _headers(draft, place) if draft.headers else ()
-    return NewRecord(key, value, headers, draft.partition, None, LANES[draft.priority])
+    delay_ms, due_ms = due(draft.delay, draft.deliverAt, place)
+    ttl_ms = 0 if draft.ttl is None else span_ms(draft.ttl, f"{place}ttl", SPAN_MS_MAX, 1)
+    return NewRecord(key, value, headers, draft.partition, None, LANES[draft.priority], delay_ms, due_ms, ttl_ms)
+
+
+def due(delay: str | None, deliver_at: str | None, place: str = "") -> tuple[int, int | None]:
+    """When a message is to be delivered: after so many milliseconds, or at a time in milliseconds since 1970."""
+    if delay is not None and deliver_at is not None:
+        raise invalid("delay and deliverAt both say when to deliver; give one", f"{place}deliverAt")
+    delay_ms = 0 if delay is None else span_ms(delay, f"{place}delay", SPAN_MS_MAX)
+    return delay_ms, None if deliver_at is None else read_time(deliver_at, f"{place}deliverAt")
+
+
+def content_of(text: str, encoding: Encoding, field: str) -> bytes:
+    """What a text stands for."""
+    return _encoded(text, field) if encoding == "utf-8" else _unpacked(text, field)
 
 
 def _headers(draft: MessageDraft, place: str) -> Headers:

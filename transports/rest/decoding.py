@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from goqueue.core.cluster.durations import parse_duration_ms
+from goqueue.core.cluster.durations import format_duration, parse_duration_ms
 from goqueue.core.verbs import Code
 from goqueue.transports.rest.errors import RestError, invalid
 
@@ -82,10 +82,17 @@ def one_of(text: str, field: str, *words: str) -> str:
 
 def span_ns(text: str, field: str, most_ns: int) -> int:
     """A span of time, in nanoseconds."""
+    return span_ms(text, field, most_ns // 1_000_000) * 1_000_000
+
+
+def span_ms(text: str, field: str, most_ms: int, least_ms: int = 0) -> int:
+    """A span of time, in milliseconds."""
     try:
-        spanned = parse_duration_ms(text[:40]) * 1_000_000
+        spanned = parse_duration_ms(text[:40])
     except ValueError as error:
         raise invalid(f"{field}: {error}", field) from None
-    if spanned > most_ns:
-        raise invalid(f"{field} may be at most {most_ns // 1_000_000_000}s", field)
+    if spanned > most_ms:
+        raise invalid(f"{field} may be at most {format_duration(most_ms)}", field)
+    if spanned < least_ms:
+        raise invalid(f"{field} must be at least {format_duration(least_ms)}", field)
     return spanned

@@ -20,6 +20,12 @@ STATUS = {
     Code.UNKNOWN_MEMBER: 404,
     Code.FENCED_INSTANCE: 409,
     Code.FENCED_GENERATION: 409,
+    Code.RECEIPT_INVALID: 400,
+    Code.RECEIPT_EXPIRED: 409,
+    Code.ALREADY_SETTLED: 409,
+    Code.DELAYED_NOT_FOUND: 404,
+    Code.NO_DEAD_LETTERS: 404,
+    Code.REDRIVE_NOT_FOUND: 404,
     Code.UNAVAILABLE: 503,
     Code.DAMAGED: 503,
     Code.SHUTTING_DOWN: 503,
@@ -51,6 +57,16 @@ def refused(refusal: Refusal) -> RestError:
     """The error that says what the node refused."""
     retry_after_s = -(-refusal.retry_after_ms // 1000)
     return RestError(STATUS[refusal.code], refusal.code, refusal.message, refusal.field, retry_after_s)
+
+
+def respelled(error: RestError, names: dict[str, str]) -> RestError:
+    """The error with its field as its user wrote it, for the node has names of its own; so has its sentence."""
+    written = names.get(error.field)
+    if written is not None:
+        if "_" in error.field:
+            error.message = error.message.replace(error.field, written)
+        error.field = written
+    return error
 
 
 def invalid(message: str, field: str) -> RestError:

@@ -29,16 +29,17 @@ class Question:
 
     def parameters(self) -> dict[str, str]:
         """The query, decoded; of a name that comes twice the last counts."""
-        if not self.query:
-            return {}
+        return dict(self.fields()) if self.query else {}
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The names and values of the query, decoded, in their order."""
         try:
-            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=QUERY_FIELDS_MAX, errors="strict")
+            return parse_qsl(self.query, keep_blank_values=True, max_num_fields=QUERY_FIELDS_MAX, errors="strict")
         except UnicodeDecodeError:
             raise RestError(400, "invalid_request", "the query is not UTF-8", "query") from None
         except ValueError:
             sentence = f"the query has more than {QUERY_FIELDS_MAX} fields"
             raise RestError(400, "invalid_request", sentence, "query") from None
-        return dict(pairs)
 
 
 class Parts(Protocol):

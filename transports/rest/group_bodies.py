@@ -281,7 +281,7 @@ class ResetView(Struct):
 
 
 class PolledView(Struct):
-    """One message of a partition that the member reads."""
+    """One message of a partition that the member reads, or of a shared group: the attempt, its receipt, until when."""
 
     topic: str
     partition: int
@@ -293,6 +293,9 @@ class PolledView(Struct):
     priority: Priority
     encoding: Literal["base64"] | UnsetType = UNSET
     headers_encoding: Literal["base64"] | UnsetType = UNSET
+    attempt: int | UnsetType = UNSET
+    receipt_handle: str | UnsetType = UNSET
+    expires_at: str | UnsetType = UNSET
 
 
 class LeftOutView(Struct):
@@ -307,7 +310,7 @@ class LeftOutView(Struct):
 
 
 class PolledViews(Struct):
-    """The next messages of the member's partitions; what is left out does not come with the next poll either."""
+    """The next messages for a member; what is left out does not come with the next poll either."""
 
     messages: list[PolledView]
     rebalance_required: bool

@@ -1,7 +1,9 @@
 """The endpoints that say how the node is, and what it has counted."""
 
+from goqueue.core.delay.verbs import DelaysMeasured, MeasureDelays
 from goqueue.core.groups.verbs import GroupsMeasured, MeasureGroups
 from goqueue.core.verbs import DescribeNode, NodeReply
+from goqueue.core.work.verbs import MeasureWork, WorkMeasured
 from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest.bodies import (
     AliveView,
@@ -68,7 +70,9 @@ async def metrics(call: Call) -> Answer:
     """GET /metrics and /admin/metrics."""
     node = await call.ask(DescribeNode(), NodeReply)
     groups = await call.ask(MeasureGroups(), GroupsMeasured)
-    return Answer(200, call.metrics.written(node, groups), CONTENT_TYPE)
+    work = await call.ask(MeasureWork(), WorkMeasured)
+    delays = await call.ask(MeasureDelays(), DelaysMeasured)
+    return Answer(200, call.metrics.written(node, groups, work, delays), CONTENT_TYPE)
 
 
 def _accepting(draining: bool) -> CheckView:

@@ -14,6 +14,8 @@ from goqueue.transports.rest.routes import PREFIX, ROUTES, Parameter, Route
 REFERENCE = "#/components/schemas/{name}"
 TEXT = {"type": "string"}
 NAME = re.compile(r"\{(\w+)\}")
+# Names in paths that stand for numbers.
+NUMBERS = ("partition", "offset")
 KINDS: dict[str, dict[str, str]] = {
     "integer": {"type": "integer"},
     "string": {"type": "string"},
@@ -99,7 +101,7 @@ def _content(kind: type[Any]) -> dict[str, Any]:
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
-    schema = {"type": "integer", "minimum": 0} if name == "partition" else {"type": "string"}
+    schema = {"type": "integer", "minimum": 0} if name in NUMBERS else {"type": "string"}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 

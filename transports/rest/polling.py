@@ -1,4 +1,7 @@
-"""The endpoint by which a member reads its partitions without naming offsets.
+"""The endpoint by which a member reads without naming offsets: its partitions, or in a shared group what is leased.
+
+Which of the two a group is the node knows: a poll that is refused for the group's mode is asked again as the other
+kind, see `leasing`. What follows is about partitions.
 
 The node keeps where a member is, and moves on with what it gives out. So everything that was given out is in the
 answer, or the answer names it as left out: a following poll would not bring it again. For the same reason nothing that
@@ -17,21 +20,25 @@ from goqueue.core.groups.verbs import Polled, PolledBatches, PollGroup
 from goqueue.core.records.batch import Header, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Code
+from goqueue.core.verbs import Code, Refusal
+from goqueue.core.work.settings import SPAN_MS_MAX
+from goqueue.core.work.verbs import PollWork
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
-from goqueue.transports.rest.decoding import one_of, span_ns, whole_number
-from goqueue.transports.rest.errors import invalid
+from goqueue.transports.rest.decoding import one_of, span_ms, span_ns, whole_number
+from goqueue.transports.rest.errors import invalid, refused
 from goqueue.transports.rest.exchange import Answer
 from goqueue.transports.rest.group_bodies import LeftOutView, PolledView, PolledViews
-from goqueue.transports.rest.reading import content_bytes
+from goqueue.transports.rest.leasing import poll_leased
+from goqueue.transports.rest.reading import CONTENT_BYTES_MAX, content_bytes
 
 MESSAGES_DEFAULT = 500
+# A lease ends, and what one process has not begun by then another begins.
+LEASES_DEFAULT = 100
 MESSAGES_MAX = 10_000
 WAIT_MAX_NS = 60 * 1_000_000_000
-# Of batches as they are stored, and of keys, values and headers in an answer; between them lies compression.
+# Of batches as they are stored.
 BATCH_BYTES_MAX = 1 << 20
-CONTENT_BYTES_MAX = 32 << 20
 
 
 @define
@@ -87,10 +94,33 @@ def _meant(part: PolledBatches, batch: Readable) -> Iterator[Record]:
             yield record
 
 
+@define
+class Asked:
+    """A poll as its query writes it; what was not said is None."""
+
+    member_id: str
+    messages_max: int | None = None
+    wait_ns: int = 0
+    visibility_ms: int | None = None
+
+
 async def poll(call: Call) -> Answer:
     """GET /groups/{group}/poll."""
-    request = _request(call)
-    polled = await call.ask(request, Polled)
+    asked = _asked(call)
+    if asked.visibility_ms is not None:
+        return await poll_leased(call, _work_request(call, asked))
+    messages_max = asked.messages_max or MESSAGES_DEFAULT
+    request = PollGroup(call.group, asked.member_id, messages_max, BATCH_BYTES_MAX, asked.wait_ns)
+    reply = await call.ask_reply(request)
+    if isinstance(reply, Refusal):
+        if reply.code is Code.WRONG_MODE:
+            return await poll_leased(call, _work_request(call, asked))
+        raise refused(reply)
+    assert isinstance(reply, Polled)
+    return _answered(call, reply)
+
+
+def _answered(call: Call, polled: Polled) -> Answer:
     harvest = Harvest()
     for part in polled.parts:
         count, size = len(harvest.messages), harvest.size_bytes
@@ -106,17 +136,24 @@ async def poll(call: Call) -> Answer:
     return answered
 
 
-def _request(call: Call) -> PollGroup:
+def _work_request(call: Call, asked: Asked) -> PollWork:
+    messages_max = asked.messages_max or LEASES_DEFAULT
+    return PollWork(call.group, asked.member_id, messages_max, BATCH_BYTES_MAX, asked.wait_ns, asked.visibility_ms or 0)
+
+
+def _asked(call: Call) -> Asked:
     if call.question.method == "HEAD":
         raise invalid("a poll moves on, and HEAD would lose what it brings", "method")
     parameters = call.question.parameters()
     if "member_id" not in parameters:
         raise invalid("member_id is required", "member_id")
-    records_max, wait_ns = MESSAGES_DEFAULT, 0
+    asked = Asked(parameters["member_id"])
     if "max_messages" in parameters:
-        records_max = whole_number(parameters["max_messages"], "max_messages", 1, MESSAGES_MAX)
+        asked.messages_max = whole_number(parameters["max_messages"], "max_messages", 1, MESSAGES_MAX)
     if "timeout" in parameters:
-        wait_ns = span_ns(parameters["timeout"], "timeout", WAIT_MAX_NS)
+        asked.wait_ns = span_ns(parameters["timeout"], "timeout", WAIT_MAX_NS)
     if "isolation" in parameters:
         one_of(parameters["isolation"], "isolation", "read_uncommitted", "read_committed")
-    return PollGroup(call.group, parameters["member_id"], records_max, BATCH_BYTES_MAX, wait_ns)
+    if "visibility_timeout" in parameters:
+        asked.visibility_ms = span_ms(parameters["visibility_timeout"], "visibility_timeout", SPAN_MS_MAX, 1)
+    return asked

@@ -5,16 +5,20 @@ from goqueue.transports.rest.bodies import (
     MessageDraft,
     MessagesDraft,
     OneMessageDraft,
+    Priority,
     PublishedView,
     PublishedViews,
 )
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import new_record, new_records
-from goqueue.transports.rest.errors import invalid, refused
+from goqueue.transports.rest.errors import invalid, refused, respelled
 from goqueue.transports.rest.exchange import Answer
+from goqueue.transports.rest.times import written_time
 
 MESSAGES_MAX = 100_000
 NOWHERE = -1
+# What a refused message's field is called by whom it comes from: of batches only brokers speak.
+FIELDS = {"batch": "value", "delay_ms": "delay", "due_ms": "deliverAt", "ttl_ms": "ttl"}
 
 
 async def publish_messages(call: Call) -> Answer:
@@ -24,7 +28,7 @@ async def publish_messages(call: Call) -> Answer:
         raise invalid(f"messages must hold from 1 to {MESSAGES_MAX} messages", "messages")
     results = await _publish(call, new_records(draft.messages), draft.acks)
     views = [
-        PublishedView(result.partition, result.offset, message.priority)
+        _published_view(result, message.priority)
         if isinstance(result, Published)
         else _refused_view(at, message, result)
         for at, (message, result) in enumerate(zip(draft.messages, results, strict=True))
@@ -37,10 +41,8 @@ async def publish_message(call: Call) -> Answer:
     draft = call.body(OneMessageDraft)
     (result,) = await _publish(call, [new_record(draft)], draft.acks)
     if isinstance(result, Refusal):
-        error = refused(result)
-        error.field = _field(result)
-        raise error
-    return answer(PublishedView(result.partition, result.offset, draft.priority))
+        raise respelled(refused(result), FIELDS)
+    return answer(_published_view(result, draft.priority))
 
 
 async def _publish(call: Call, records: list[NewRecord], acks: str) -> list[Published | Refusal]:
@@ -49,13 +51,15 @@ async def _publish(call: Call, records: list[NewRecord], acks: str) -> list[Publ
     return reply.results
 
 
-def _field(refusal: Refusal) -> str:
-    """A refused message's field as its sender knows it: of batches only brokers speak."""
-    return "value" if refusal.field == "batch" else refusal.field
+def _published_view(result: Published, priority: Priority) -> PublishedView:
+    view = PublishedView(result.partition, result.offset, priority)
+    if result.due_ms >= 0:
+        view.delayed, view.deliverAt = True, written_time(result.due_ms) or ""
+    return view
 
 
 def _refused_view(at: int, draft: MessageDraft, result: Refusal) -> PublishedView:
-    name = _field(result)
-    field = f"messages[{at}].{name}" if name else f"messages[{at}]"
+    error = respelled(refused(result), FIELDS)
+    field = f"messages[{at}].{error.field}" if error.field else f"messages[{at}]"
     partition = NOWHERE if draft.partition is None else draft.partition
-    return PublishedView(partition, NOWHERE, draft.priority, error=result.message, code=result.code, field=field)
+    return PublishedView(partition, NOWHERE, draft.priority, error=error.message, code=error.code, field=field)

@@ -26,6 +26,8 @@ LIMIT_MAX = 10_000
 WAIT_MAX_NS = 60 * 1_000_000_000
 PAGE_BYTES = 4 << 20
 FETCH_BYTES = 1 << 20
+# Keys, values and headers in the answer to a poll; between it and the batches as they are stored lies compression.
+CONTENT_BYTES_MAX = 32 << 20
 
 
 @define

@@ -12,6 +12,11 @@ from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest import (
     bodies,
     cooperative,
+    counts,
+    dead_bodies,
+    dead_letters,
+    delay_bodies,
+    delayed,
     following,
     group_bodies,
     group_offsets,
@@ -20,7 +25,9 @@ from goqueue.transports.rest import (
     memberships,
     polling,
     publishing,
+    settling,
     topics,
+    work_bodies,
 )
 from goqueue.transports.rest.call import Endpoint
 from goqueue.transports.rest.errors import RestError
@@ -55,6 +62,11 @@ class Route:
     refusals: tuple[int, ...] = ()
     streams: bool = False
     content_type: str = JSON
+    # What the segments in braces stand for, in their order.
+    names: tuple[str, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.names = tuple(segment[1:-1] for segment in self.path.split("/") if segment.startswith("{"))
 
 
 READING = (
@@ -70,14 +82,32 @@ OFFSETS = (Parameter("topic", "string", "Of this topic alone."),)
 MEMBER = (Parameter("member_id", "string", "Of this member alone."),)
 POLLING = (
     Parameter("member_id", "string", "Who asks.", is_required=True),
-    Parameter("max_messages", "integer", "At most so many messages: 1 to 10000, 500 if not said."),
+    Parameter("max_messages", "integer", "At most so many messages: 1 to 10000, or 500, of a shared group 100."),
+    Parameter("visibility_timeout", "duration", "Of a shared group: how long the messages are the member's."),
     Parameter("timeout", "duration", "With no message there, wait so long for one: at most 60s."),
     Parameter("isolation", "string", "read_uncommitted or read_committed."),
 )
+DELAYED = (
+    Parameter("limit", "integer", "At most so many: 1 to 1000, 100 if not said."),
+    Parameter("after", "string", "What `next` was in the page before."),
+)
+SCHEDULED = (Parameter("partition", "integer", "Which partition; a topic of one needs none."),)
+LETTERS = (
+    *DELAYED,
+    Parameter("reason", "string", "That died of this: max_attempts, rejected or expired."),
+    Parameter("group", "string", "That died in this group."),
+    Parameter("key", "string", "With this key."),
+    Parameter("header", "string", "With this header, written name=value; several may be asked for."),
+    Parameter("since", "date-time", "That died at this time or later."),
+    Parameter("until", "date-time", "That died before this time."),
+)
+REDRIVEN = (Parameter("topic", "string", "Of this topic of dead letters alone."),)
+LANES = (Parameter("topic", "string", "Of this topic alone."),)
 VERBOSE = (Parameter("verbose", "boolean", "Accepted; the answer always has the checks."),)
 TOPIC = "/topics/{topic}"
 MESSAGES = "/topics/{topic}/partitions/{partition}/messages"
 GROUP = "/groups/{group}"
+LATER = "/topics/{topic}/delayed/{partition}/{offset}"
 
 ROUTES: tuple[Route, ...] = (
     Route("POST", "/topics", "Topics", "Make a topic", topics.create_topic, bodies.TopicMade,
@@ -112,7 +142,7 @@ ROUTES: tuple[Route, ...] = (
           group_bodies.BeatDraft, refusals=(400, 404, 409, 503)),
     Route("POST", f"{GROUP}/leave", "Groups", "Leave a group", memberships.leave, group_bodies.LeftView,
           group_bodies.MemberDraft, refusals=(400, 404, 409, 503)),
-    Route("GET", f"{GROUP}/poll", "Groups", "The next messages of the member's partitions", polling.poll,
+    Route("GET", f"{GROUP}/poll", "Groups", "The next messages for a member", polling.poll,
           group_bodies.PolledViews, query=POLLING, refusals=(400, 404, 409, 503)),
     Route("POST", f"{GROUP}/commit", "Groups", "Say how far the group has come", group_offsets.commit,
           group_bodies.CommittedView, group_bodies.CommitDraft, refusals=(400, 404, 409, 503)),
@@ -139,6 +169,54 @@ ROUTES: tuple[Route, ...] = (
           group_bodies.RebalancesView, refusals=(404, 503)),
     Route("GET", "/rebalance/stats", "Groups", "The rebalances of all groups", groups.describe_rebalances,
           group_bodies.RebalancesView, refusals=(503,)),
+    Route("POST", "/messages/ack", "Work queues", "Messages are done", settling.ack, work_bodies.AckedView,
+          work_bodies.ReceiptsDraft, refusals=(400, 409, 503)),
+    Route("POST", f"{GROUP}/ack", "Work queues", "The same, of receipts of this group", settling.ack,
+          work_bodies.AckedView, work_bodies.ReceiptsDraft, refusals=(400, 409, 503)),
+    Route("POST", "/messages/nack", "Work queues", "Messages are to be tried again", settling.nack,
+          work_bodies.NackedView, work_bodies.NackDraft, refusals=(400, 409, 503)),
+    Route("POST", f"{GROUP}/nack", "Work queues", "The same, of receipts of this group", settling.nack,
+          work_bodies.NackedView, work_bodies.NackDraft, refusals=(400, 409, 503)),
+    Route("POST", "/messages/reject", "Work queues", "Messages are never to be tried again", settling.reject,
+          work_bodies.RejectedView, work_bodies.RejectDraft, refusals=(400, 409, 503)),
+    Route("POST", "/messages/visibility", "Work queues", "Messages are needed for longer", settling.extend,
+          work_bodies.ExtendedView, work_bodies.VisibilityDraft, refusals=(400, 409, 503)),
+    Route("POST", "/messages/release", "Work queues", "Messages were not begun", settling.release,
+          work_bodies.ReleasedView, work_bodies.ReceiptsDraft, refusals=(400, 409, 503)),
+    Route("GET", "/reliability/stats", "Work queues", "Work queues in numbers", counts.reliability,
+          work_bodies.ReliabilityView, refusals=(503,)),
+    Route("GET", "/priority/stats", "Work queues", "Lanes in numbers", counts.priority, work_bodies.PriorityView,
+          query=LANES, refusals=(400, 404, 503)),
+    Route("GET", "/topics/{topic}/delayed", "Delays", "List delayed messages, the first due first",
+          delayed.list_delayed, delay_bodies.DelayedViews, query=DELAYED, refusals=(400, 404, 503)),
+    Route("GET", "/topics/{topic}/delayed/{offset}", "Delays", "Look at a delayed message", delayed.get_delayed,
+          delay_bodies.DelayedView, query=SCHEDULED, refusals=(400, 404, 503)),
+    Route("GET", LATER, "Delays", "Look at a delayed message", delayed.get_delayed, delay_bodies.DelayedView,
+          refusals=(400, 404, 503)),
+    Route("DELETE", LATER, "Delays", "Never deliver a message", delayed.cancel_delayed, delay_bodies.CancelledView,
+          refusals=(400, 404, 503)),
+    Route("PATCH", LATER, "Delays", "Deliver a message at another time", delayed.reschedule_delayed,
+          delay_bodies.DelayedView, delay_bodies.DelayDraft, refusals=(400, 404, 503)),
+    Route("POST", LATER, "Delays", "The same by another name", delayed.reschedule_delayed, delay_bodies.DelayedView,
+          delay_bodies.DelayDraft, refusals=(400, 404, 503)),
+    Route("GET", "/delay/stats", "Delays", "Delayed messages in numbers", counts.delay, delay_bodies.DelayView,
+          refusals=(503,)),
+    Route("GET", "/dlq", "Dead letters", "List the topics of dead letters", dead_letters.list_topics,
+          dead_bodies.DeadTopicsView, refusals=(503,)),
+    Route("GET", "/dlq/{topic}/messages", "Dead letters", "Look at dead letters", dead_letters.browse,
+          dead_bodies.DeadLettersView, query=LETTERS, refusals=(400, 404, 503)),
+    Route("GET", "/topics/{topic}/dlq", "Dead letters", "Look at the dead letters of a topic",
+          dead_letters.browse_of_source, dead_bodies.DeadLettersView, query=LETTERS, refusals=(400, 404, 503)),
+    Route("POST", "/dlq/{topic}/redrive", "Dead letters", "Send dead letters back", dead_letters.redrive,
+          dead_bodies.RedriveView, dead_bodies.RedriveDraft, 202, refusals=(400, 404, 409, 503)),
+    Route("POST", "/dlq/{topic}/purge", "Dead letters", "Drop dead letters", dead_letters.purge,
+          dead_bodies.RedriveView, dead_bodies.PurgeDraft, 202, refusals=(400, 404, 409, 503)),
+    Route("GET", "/redrives", "Dead letters", "List redrives and purges, the newest first",
+          dead_letters.list_redrives, dead_bodies.RedrivesView, query=REDRIVEN, refusals=(400, 404, 503)),
+    Route("GET", "/redrives/{id}", "Dead letters", "How far a redrive or a purge has come",
+          dead_letters.describe_redrive, dead_bodies.RedriveView, refusals=(404, 503)),
+    Route("DELETE", "/redrives/{id}", "Dead letters", "Stop a redrive or a purge", dead_letters.cancel_redrive,
+          dead_bodies.RedriveView, refusals=(404, 409, 503)),
     Route("GET", "/health", "Health", "How the node is", health.health, bodies.HealthView, refusals=(503,)),
     Route("GET", "/healthz", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
     Route("GET", "/livez", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
@@ -158,7 +236,7 @@ class Branch:
     """What follows after some segments of a path: more of them, or the methods of the path that ends here."""
 
     named: dict[str, "Branch"] = field(factory=dict)
-    wild: tuple[str, "Branch"] | None = None
+    wild: "Branch | None" = None
     methods: dict[str, Route] = field(factory=dict)
 
 
@@ -170,11 +248,9 @@ def _planted() -> Branch:
             if not segment.startswith("{"):
                 branch = branch.named.setdefault(segment, Branch())
                 continue
-            name = segment[1:-1]
             if branch.wild is None:
-                branch.wild = (name, Branch())
-            assert branch.wild[0] == name, f"two names for one segment of {route.path}"
-            branch = branch.wild[1]
+                branch.wild = Branch()
+            branch = branch.wild
         assert route.method not in branch.methods, f"{route.method} {route.path} stands twice in the table"
         branch.methods[route.method] = route
     return root
@@ -188,20 +264,20 @@ def match(method: str, path: str) -> tuple[Route, dict[str, str]]:
     segments = path[1:].split("/")
     if segments[0] == PREFIX:
         del segments[0]
-    branch, names = _ROOT, {}
+    branch, wild = _ROOT, []
     for segment in segments:
         known = branch.named.get(segment)
         if known is not None:
             branch = known
         elif branch.wild is not None and segment:
-            names[branch.wild[0]] = _decoded(segment) if "%" in segment else segment
-            branch = branch.wild[1]
+            wild.append(_decoded(segment) if "%" in segment else segment)
+            branch = branch.wild
         else:
             raise _nothing_at(path)
     route = branch.methods.get(method)
     if route is None:
         raise _wrong_method(method, path, branch)
-    return route, names
+    return route, dict(zip(route.names, wild, strict=True))
 
 
 def allowed(path: str) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import trio
 
 from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import Joined, JoinGroup, Polled, PollGroup
+from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, Polled, PollGroup
+from goqueue.core.records.batch import Lane
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
     Caller,
@@ -21,15 +22,16 @@ from goqueue.core.verbs import (
     PublishReply,
     Refusal,
 )
+from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed
 from tests.transports.running import running_broker
 
 
-def batch() -> bytearray:
+def batch(lane: Lane = Lane.NORMAL) -> bytearray:
     """Two messages of today, since older ones are past their time."""
     stamp = time.time_ns() // 1_000_000
-    return encode([(stamp, None, b"a", ()), (stamp, None, b"b", ())])
+    return encode([(stamp, None, b"a", ()), (stamp, None, b"b", ())], lane=lane)
 
 
 def run(folder: Path, meters: BrokerMeters, *requests: PublishBatch | Publish | Fetch | ListTopics) -> list[Reply]:
@@ -75,6 +77,27 @@ def test_what_members_poll_is_counted_unless_the_transport_counts_messages_itsel
     assert sum(meters.publish_latency.counts) == sum(meters.fetch_latency.counts) == 0
 
 
+def test_what_members_of_shared_groups_lease_is_counted_likewise(tmp_path: Path) -> None:
+    meters = BrokerMeters()
+
+    async def scenario() -> None:
+        with trio.fail_after(60):
+            async with running_broker(tmp_path) as runtime:
+                await runtime.ask(Caller(), CreateTopic("orders", 1))
+                await runtime.ask(Caller(), PublishBatch("orders", 0, batch()))
+                broker = MeteredBroker(runtime, meters)
+                for group, protocol in (("one", "grpc"), ("two", "http/1.1")):
+                    joined = await broker.ask(Caller(), JoinGroup(group, ["orders"], mode=GroupMode.SHARED))
+                    assert isinstance(joined, Joined)
+                    request = PollWork(group, joined.member_id, 1, wait_ns=10_000_000_000)
+                    polled = await broker.ask(Caller(protocol=protocol), request)
+                    assert isinstance(polled, PolledWork)
+                    assert len(polled.parts) == 1
+
+    trio.run(scenario)
+    assert meters.consumed == {"orders": Consumed(1, len(batch()))}
+
+
 def test_publishes_and_fetches_are_measured_and_nothing_else(tmp_path: Path) -> None:
     meters = BrokerMeters()
     replies = run(tmp_path, meters, PublishBatch("orders", 0, batch()), Fetch("orders", 0, 1), ListTopics())
@@ -103,3 +126,18 @@ def test_refused_messages_are_counted_by_code(tmp_path: Path) -> None:
     assert meters.failed == {Code.PARTITION_NOT_FOUND: 4, Code.TOPIC_NOT_FOUND: 6 + 4}
     assert sum(meters.publish_latency.counts) == 6
     assert meters.consumed == {}
+
+
+def test_messages_are_counted_by_priority_when_they_were_taken(tmp_path: Path) -> None:
+    meters = BrokerMeters()
+    lanes = (Lane.NORMAL, Lane.HIGH, Lane.HIGH, Lane.LOW)
+    records = [NewRecord(None, b"a", lane=lane) for lane in lanes]
+    records.append(NewRecord(None, b"b", partition=7, lane=Lane.CRITICAL))
+    refused = PublishBatch("orders", 7, batch(Lane.CRITICAL))
+    run(tmp_path, meters, Publish("orders", records), refused)
+    counted = dict(meters.prioritized)
+    # Every request of `run` is asked twice.
+    assert counted == {Lane.NORMAL: 2, Lane.CRITICAL: 0, Lane.HIGH: 4, Lane.LOW: 2, Lane.BACKGROUND: 0}
+    run(tmp_path / "batches", meters, PublishBatch("orders", 0, batch(Lane.BACKGROUND)))
+    # The second time `run` sends a batch of its own, which is of no special lane.
+    assert (meters.prioritized[Lane.BACKGROUND], meters.prioritized[Lane.NORMAL]) == (2, 2 + 2)

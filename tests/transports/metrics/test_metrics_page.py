@@ -7,9 +7,12 @@ import httpx
 import pytest
 import trio
 
+from goqueue.core.delay.verbs import DelaysMeasured
 from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import BOUNDS_S, Histogram
+from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import NodeReply, TopicReply
+from goqueue.core.work.verbs import QueueMeasure, WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
@@ -30,12 +33,14 @@ def page(
     broker: BrokerMeters | None = None,
     store: StoreMeters | None = None,
     groups: GroupsMeasured | None = None,
+    work: WorkMeasured | None = None,
+    delays: DelaysMeasured | None = None,
 ) -> dict[str, str]:
     """The samples of a page for a node with these topics."""
     node = NodeReply("node-1", "1", 0, len(topics), 0, list(topics))
     groups = groups or GroupsMeasured({}, [], {}, Histogram(), 0, 0, 0, 0)
-    written = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3).written(node, groups)
-    return samples(written.decode())
+    made = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3)
+    return samples(made.written(node, groups, work or WorkMeasured([]), delays or DelaysMeasured({})).decode())
 
 
 def samples(written: str) -> dict[str, str]:
@@ -125,6 +130,52 @@ def test_groups_are_shown_one_by_one_and_those_beyond_the_bound_as_a_number() ->
     assert {name.removeprefix(PREFIX): count for name, count in found.items()}.items() >= expected.items()
 
 
+def test_work_queues_and_delays_are_shown_by_group_and_topic() -> None:
+    ack_latency, lateness = Histogram(), Histogram()
+    ack_latency.observe(3_000_000)
+    lateness.observe(1_000_000)
+    work = WorkMeasured(
+        [QueueMeasure("billing", "orders", 7, 100, 3, 0, 2), QueueMeasure("audit", "orders", 0, 1, 0, 0, 0)],
+        acked=50, nacked=5, rejected=4, expired=6, polls=11, polls_empty=9, ack_latency=ack_latency,
+        acked_by={"orders": 50}, buried_by={"billing": 8}, timed_out_by={"billing": 12},
+    )  # fmt: skip
+    delays = DelaysMeasured({"orders": 30}, delivered=20, cancelled=10, lateness=lateness)
+    broker = BrokerMeters()
+    broker.count_prioritized(Lane.HIGH, 13)
+    found = page(broker=broker, work=work, delays=delays)
+    expected = {
+        'broker_messages_acked_total{topic="orders"}': "50",
+        "broker_messages_nacked_total": "5",
+        "broker_messages_rejected_total": "4",
+        "broker_ack_latency_seconds_count": "1",
+        "broker_ack_latency_seconds_sum": "0.003",
+        'broker_delayed_messages_pending{topic="orders"}': "30",
+        "broker_delayed_messages_fired_total": "20",
+        "broker_delayed_messages_cancelled_total": "10",
+        "broker_delayed_messages_lateness_seconds_count": "1",
+        'broker_priority_messages_published_total{priority="high"}': "13",
+        'broker_priority_messages_published_total{priority="background"}': "0",
+        'consumer_in_flight{group="billing",topic="orders"}': "7",
+        'consumer_in_flight{group="audit",topic="orders"}': "0",
+        'consumer_retries_pending{group="billing",topic="orders"}': "3",
+        'consumer_visibility_timeout_total{group="billing"}': "12",
+        'consumer_dlq_total{group="billing"}': "8",
+        "consumer_expired_total": "6",
+        "consumer_polls_total": "11",
+        "consumer_polls_empty_total": "9",
+    }
+    assert {name.removeprefix(PREFIX): count for name, count in found.items()}.items() >= expected.items()
+
+
+def test_what_a_broker_writes_for_itself_is_not_published() -> None:
+    store = StoreMeters()
+    for place in ("0", "0/ledger", "0/schedule", "12"):
+        store.appended(f"logs/orders/{place}", 100)
+    found = page(TopicReply("orders", 13, {}, 0, {0: (0, 2)}, 100, 1), store=store)
+    assert found['goqueue_broker_bytes_published_total{topic="orders"}'] == "200"
+    assert found["goqueue_storage_bytes_written_total"] == "400"
+
+
 def test_groups_of_a_broker_are_counted_and_looking_makes_none(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
         async with served.client() as client:
@@ -205,6 +256,7 @@ def test_publishing_and_reading_are_counted(tmp_path: Path) -> None:
         assert found[f"goqueue_broker_bytes_consumed_total{topic}"] == str(5 + 3)
         assert found['goqueue_broker_messages_failed_total{code="partition_not_found"}'] == "1"
         assert found["goqueue_broker_publish_latency_seconds_count"] == "2"
+        assert found['goqueue_broker_priority_messages_published_total{priority="normal"}'] == "3"
         assert found["goqueue_broker_active_connections"] == "1"
         assert found[f"goqueue_storage_segments_active{topic}"] == "1"
         size = int(found[f"goqueue_storage_log_size_bytes{topic}"])

@@ -28,13 +28,15 @@ from tests.transports.serving import in_thread
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 DOCUMENT: dict[str, Any] = msgspec.json.decode(document())
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
-EXAMPLES = 25
+EXAMPLES = 15
 
 
-def operations(*, to_violate: bool) -> Iterator[tuple[str, str]]:
+def operations(tag: str, *, to_violate: bool) -> Iterator[tuple[str, str]]:
     """Paths and methods; what takes nothing but names in its path allows everything, and cannot be violated."""
     for path, methods in DOCUMENT["paths"].items():
         for method, described in methods.items():
+            if tag not in described["tags"]:
+                continue
             bounded = [each for each in described.get("parameters", ()) if each["schema"] != {"type": "string"}]
             if not to_violate or bounded or "requestBody" in described:
                 yield path, method.upper()
@@ -66,15 +68,21 @@ def explore(port: int, path: str, method: str, mode: GenerationMode, seen: set[i
 
 
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
-def test_every_operation_answers_as_its_document_says(tmp_path: Path, mode: GenerationMode) -> None:
+@pytest.mark.parametrize("tag", [each["name"] for each in DOCUMENT["tags"]])
+def test_every_operation_answers_as_its_document_says(tmp_path: Path, tag: str, mode: GenerationMode) -> None:
     seen: set[int] = set()
+    asked = [*operations(tag, to_violate=mode is GenerationMode.NEGATIVE)]
 
     async def scenario(served: Served) -> None:
         async with served.client() as client:
-            for path, method in operations(to_violate=mode is GenerationMode.NEGATIVE):
+            for path, method in asked:
                 await client.post("/topics", json={"name": "orders", "num_partitions": 1})
                 await client.post("/groups/billing/commit", json={"offsets": {"orders": {"0": 0}}})
                 await in_thread(partial(explore, served.port, path, method, mode, seen))
 
     run(scenario, tmp_path)
-    assert (200 if mode is GenerationMode.POSITIVE else 400) in seen
+    if mode is GenerationMode.POSITIVE:
+        assert 200 in seen
+    else:
+        may_refuse = any("400" in DOCUMENT["paths"][path][method.lower()]["responses"] for path, method in asked)
+        assert 400 in seen or not may_refuse

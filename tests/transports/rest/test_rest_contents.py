@@ -13,7 +13,7 @@ from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Code, NewRecord
 from goqueue.transports.rest.bodies import MessageDraft, MessagesDraft
-from goqueue.transports.rest.contents import LANES, PRIORITIES, message_view, new_record
+from goqueue.transports.rest.contents import LANES, PRIORITIES, message_view, new_record, new_records
 from goqueue.transports.rest.decoding import decode_body, flag, span_ns, whole_number
 from goqueue.transports.rest.errors import STATUS, RestError
 from goqueue.transports.rest.times import read_time, written_span, written_time
@@ -29,6 +29,28 @@ def test_what_was_read_can_be_published_again_as_it_is(
     (record,) = iterate(encode([(1, key, value, headers)], lane=lane))
     view = msgspec.json.encode(message_view(record, PRIORITIES[lane], None))
     assert new_record(decode_body(view, MessageDraft)) == NewRecord(key, value, headers, None, None, lane)
+
+
+DAY_MS = 24 * 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("said", "delay_ms", "due_ms", "ttl_ms"),
+    [
+        ({"delay": "1h30m"}, 5_400_000, None, 0),
+        ({"delay": "0s"}, 0, None, 0),
+        ({"delay": "2900000d"}, 2_900_000 * DAY_MS, None, 0),
+        ({"deliverAt": "1970-01-01T00:00:02.5Z"}, 0, 2_500, 0),
+        ({"deliverAt": "1960-01-01T00:00:00Z"}, 0, 0, 0),
+        ({"deliverAt": "9999-12-31T23:59:59.999Z"}, 0, 253_402_300_799_999, 0),
+        ({"ttl": "250ms", "delay": "1s"}, 1_000, None, 250),
+    ],
+)
+def test_when_a_message_is_due_and_when_it_is_over_is_kept(
+    said: dict[str, str], delay_ms: int, due_ms: int | None, ttl_ms: int
+) -> None:
+    drafts = decode_body(msgspec.json.encode({"messages": [{"value": "a", **said}]}), MessagesDraft).messages
+    assert new_records(drafts) == [NewRecord(None, b"a", (), None, None, Lane.NORMAL, delay_ms, due_ms, ttl_ms)]
 
 
 @contextmanager

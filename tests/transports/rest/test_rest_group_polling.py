@@ -11,7 +11,8 @@ import trio
 from goqueue.core.groups.verbs import PolledBatches
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
-from goqueue.transports.rest.polling import CONTENT_BYTES_MAX, Harvest
+from goqueue.transports.rest.polling import Harvest
+from goqueue.transports.rest.reading import CONTENT_BYTES_MAX
 from tests.transports.rest.group_client import (
     GROUP,
     Body,
@@ -263,17 +264,6 @@ def test_a_poll_is_neither_kept_by_caches_nor_lost_by_a_head(tmp_path: Path) -> 
             polled = await client.get(f"{GROUP}/poll", params=query)
             assert polled.headers["cache-control"] == "no-store"
             assert [message["value"] for message in polled.json()["messages"]] == ["0"]
-
-    run(scenario, tmp_path)
-
-
-def test_a_shared_group_is_not_polled_so(tmp_path: Path) -> None:
-    async def scenario(served: Served) -> None:
-        async with served.client() as client:
-            await topic(client)
-            member = await join(client, mode="shared")
-            answered = await client.get(f"{GROUP}/poll", params={"member_id": member["member_id"]})
-            assert (answered.status_code, answered.json()["code"]) == (409, "wrong_mode")
 
     run(scenario, tmp_path)
 
