@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from goqueue import errors, testing
     from goqueue.transports.client.connection import Connection, connect
     from goqueue.transports.client.consumer import Consumer
+    from goqueue.transports.client.dead_letters import LetterFilter
+    from goqueue.transports.client.leased_message import LeasedMessage
     from goqueue.transports.client.messages import Message, Published
+    from goqueue.transports.client.policies import AckPolicy
     from goqueue.transports.client.producer import Pending, Producer
     from goqueue.transports.client.topics import Partition, Topic
+    from goqueue.transports.client.work_consumer import WorkConsumer
 
 __version__ = "0.1.0"
 
@@ -28,27 +32,35 @@ if (_here / "core").is_symlink() or not (_here / "core").exists():
 # The client, by the names that programs use: imported when first asked for, so that `import goqueue` costs nothing.
 _CLIENT = "goqueue.transports.client."
 _HOMES = {
+    "AckPolicy": _CLIENT + "policies",
     "Connection": _CLIENT + "connection",
     "Consumer": _CLIENT + "consumer",
+    "LeasedMessage": _CLIENT + "leased_message",
+    "LetterFilter": _CLIENT + "dead_letters",
     "Message": _CLIENT + "messages",
     "Partition": _CLIENT + "topics",
     "Pending": _CLIENT + "producer",
     "Producer": _CLIENT + "producer",
     "Published": _CLIENT + "messages",
     "Topic": _CLIENT + "topics",
+    "WorkConsumer": _CLIENT + "work_consumer",
     "connect": _CLIENT + "connection",
 }
 _MODULES = ("errors", "testing")
 
 __all__ = [
+    "AckPolicy",
     "Connection",
     "Consumer",
+    "LeasedMessage",
+    "LetterFilter",
     "Message",
     "Partition",
     "Pending",
     "Producer",
     "Published",
     "Topic",
+    "WorkConsumer",
     "connect",
     "errors",
     "testing",

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import threading
 import time
 from collections.abc import Awaitable, Callable
 
@@ -136,6 +137,17 @@ class AsyncioLoop:
         """See Loop."""
         await asyncio.sleep(max(duration_ns, 0) / 1e9)
 
+    async def sheltered(self, work: Callable[[], Awaitable[object]]) -> None:
+        """See Loop: a task that was cancelled once waits like any other, until it is cancelled again."""
+        await work()
+
+    def on_signal(self, number: int, told: Callable[[], None]) -> Callable[[], None]:
+        """See Loop."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        self._loop.add_signal_handler(number, told)
+        return lambda: _not_listening(self._loop, number)
+
     async def dial(self, host: str, port: int, tls: ssl.SSLContext | None, link: Link) -> "AsyncioCarrier":
         """See Loop."""
         carrier = AsyncioCarrier(self._loop, link)
@@ -147,6 +159,10 @@ class AsyncioLoop:
         self._carriers.append(carrier)
         carrier.closed.add_done_callback(lambda _: self._carriers.remove(carrier))
         return carrier
+
+
+def _not_listening(loop: asyncio.AbstractEventLoop, number: int) -> None:
+    loop.remove_signal_handler(number)
 
 
 class AsyncioCarrier(asyncio.Protocol):

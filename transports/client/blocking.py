@@ -7,21 +7,28 @@ a connection belongs to one thread at a time: who calls while another call is un
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Self, TypeAlias
+from functools import partial
+from typing import Self, TypeAlias, Unpack
 
 from goqueue.transports.client.blocking_group_consumer import BlockingGroupConsumer, BlockingHooks, Told
 from goqueue.transports.client.blocking_groups import BlockingGroups
 from goqueue.transports.client.blocking_loop import BlockingLoop
+from goqueue.transports.client.blocking_queues import BlockingDeadLetters, BlockingDelayed
+from goqueue.transports.client.blocking_service import BlockingService
+from goqueue.transports.client.blocking_work_consumer import BlockingWorkConsumer
 from goqueue.transports.client.connection import DELIVERY_TIMEOUT, LINGER, Connection
 from goqueue.transports.client.consumer import Consumer, Start, Stop
 from goqueue.transports.client.contents import Content, HeadersGiven
 from goqueue.transports.client.group_consumer import COMMIT_INTERVAL, SESSION_TIMEOUT
 from goqueue.transports.client.loops import Loop
 from goqueue.transports.client.messages import Message, Published
+from goqueue.transports.client.policies import AckPolicy
 from goqueue.transports.client.producer import Pending, Producer
 from goqueue.transports.client.settings import SettingGiven
+from goqueue.transports.client.subscribers import Subscribers, W
 from goqueue.transports.client.times import nanoseconds_of
 from goqueue.transports.client.topics import Partition, Topic, Topics
+from goqueue.transports.client.work_consumer import WorkOptions
 
 # Within a class `list` is a method.
 _TopicList: TypeAlias = list[Topic]
@@ -122,13 +129,17 @@ class BlockingProducer:
         partition: int | None = None,
         timestamp: datetime | None = None,
         priority: str = "normal",
+        delay: timedelta | None = None,
+        deliver_at: datetime | None = None,
+        ttl: timedelta | None = None,
     ) -> BlockingPending:
         """See Producer."""
         pending = self._loop.run(
             self._producer.send(
-                topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority
+                topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority,
+                delay=delay, deliver_at=deliver_at, ttl=ttl,
             )
-        )
+        )  # fmt: skip
         return BlockingPending(self._loop, pending)
 
     def publish(
@@ -141,13 +152,17 @@ class BlockingProducer:
         partition: int | None = None,
         timestamp: datetime | None = None,
         priority: str = "normal",
+        delay: timedelta | None = None,
+        deliver_at: datetime | None = None,
+        ttl: timedelta | None = None,
     ) -> Published:
         """See Producer."""
         return self._loop.run(
             self._producer.publish(
-                topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority
+                topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority,
+                delay=delay, deliver_at=deliver_at, ttl=ttl,
             )
-        )
+        )  # fmt: skip
 
     def flush(self) -> None:
         """See Producer."""
@@ -225,6 +240,10 @@ class BlockingConnection:
         self._connection = make(self._loop)
         self.topics = BlockingTopics(self._loop, self._connection.topics)
         self.groups = BlockingGroups(self._loop, self._connection.groups)
+        self.delayed = BlockingDelayed(self._loop, self._connection.delayed)
+        self.dlq = BlockingDeadLetters(self._loop, self._connection.dlq)
+        self._subscribers = Subscribers()
+        self._service: BlockingService | None = None
 
     def open(self) -> None:
         """Make the first connection; raises ConnectionLost if there is nobody."""
@@ -313,3 +332,34 @@ class BlockingConnection:
             on_lost=hooks.wrap(on_lost),
         )
         return BlockingGroupConsumer(self._loop, consumer, hooks)
+
+    def work_consumer(
+        self,
+        group: str,
+        *topics: str | Sequence[str],
+        ack: AckPolicy | str = AckPolicy.MANUAL,
+        **options: Unpack[WorkOptions],
+    ) -> BlockingWorkConsumer:
+        """See Connection."""
+        return BlockingWorkConsumer(self._loop, self._connection.work_consumer(group, *topics, ack=ack, **options))
+
+    def subscriber(
+        self,
+        *topics: str | Sequence[str],
+        group: str,
+        ack: AckPolicy | str = AckPolicy.NACK_ON_ERROR,
+        **options: Unpack[WorkOptions],
+    ) -> Callable[[W], W]:
+        """See Connection; the function is a plain one, and is called in the thread that runs `run`."""
+        consumer = partial(self._connection.work_consumer, group, *topics, **options)
+        return self._subscribers.registrar(ack, 1, consumer, is_async=False)
+
+    def run(self) -> None:
+        """Call the functions that were registered, one message at a time, until SIGTERM or `stop`."""
+        self._service = BlockingService(self._loop, self._subscribers.all())
+        self._service.run()
+
+    def stop(self) -> None:
+        """Have `run` come to its end once the message in hand is done; from a subscriber, a signal, or a thread."""
+        if self._service is not None:
+            self._service.stop()

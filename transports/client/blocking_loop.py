@@ -10,6 +10,7 @@ learns by an error and not by a broken queue, or one beat, which a call waits fo
 """
 
 import selectors
+import signal
 import socket
 import ssl
 import threading
@@ -202,6 +203,17 @@ class BlockingLoop:
         finally:
             self._fibers.stop(timer)
 
+    async def sheltered(self, work: Callable[[], Awaitable[object]]) -> None:
+        """See Loop: a call is interrupted once, and then waits like any other."""
+        await work()
+
+    def on_signal(self, number: int, told: Callable[[], None]) -> Callable[[], None]:
+        """See Loop; it is told in the middle of whatever goes on."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        before = signal.signal(number, lambda _number, _frame: told())
+        return lambda: _restore(number, before)
+
     async def dial(self, host: str, port: int, tls: ssl.SSLContext | None, link: Link) -> BlockingCarrier:
         """See Loop."""
         carrier = BlockingCarrier(self, await connect(self, host, port, tls), link)
@@ -267,3 +279,7 @@ class BlockingLoop:
         if not main.over:
             main.coroutine.close()
             main.finish()
+
+
+def _restore(number: int, before: Any) -> None:  # noqa: ANN401 - whatever stood there
+    signal.signal(number, before)

@@ -76,8 +76,23 @@ class CallStream:
             await self._wait(self._exchange.writing)
             free = not self._crowded()
 
+    def put(self, message: bytes) -> None:
+        """Queue a message whether the queue is full or not: look at `crowded` first, and `flush` after the last."""
+        stream = self._stream
+        if stream.gone is None and not stream.ended:
+            stream.send(frame_prefix(len(message)) + message)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the queue is full."""
+        return self._stream.gone is None and self._crowded()
+
     async def finish(self) -> None:
         """Say that no more messages come."""
+        self.close_side()
+
+    def close_side(self) -> None:
+        """`finish`, which never waits, for whoever cannot await."""
         stream = self._stream
         if stream.gone is None and not stream.finishing:
             stream.end()
@@ -184,14 +199,20 @@ class Channel:
         """What the connection keeps in memory, in and out."""
         return self._link.held_bytes
 
-    def stream(self, path: str, deadline: int | None = None, reading: Parking | None = None) -> CallStream:
+    def stream(
+        self,
+        path: str,
+        deadline: int | None = None,
+        reading: Parking | None = None,
+        writing: Parking | None = None,
+    ) -> CallStream:
         """Begin a call of any kind, as a block; raises ConnectionLost, or GRPCError where there is no room.
 
-        Whoever waits for several calls at once brings the place where it waits: `reading`.
+        Whoever waits for several things at once brings the places where it waits.
         """
         request = self._request(path, deadline)
         try:
-            exchange = self._link.open(request, reading)
+            exchange = self._link.open(request, reading, writing)
         except ConnectionUnavailable:
             raise GRPCError(Status.UNAVAILABLE, "as many calls are under way as the broker allows") from None
         self._link.kick()

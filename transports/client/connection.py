@@ -5,15 +5,18 @@ connection, so that a wrong address is noticed at once. From then on connections
 """
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import split_address
 from goqueue.transports.client.consumer import Consumer, Start, Stop, consumer_terms
+from goqueue.transports.client.dead_letters import DeadLetters
+from goqueue.transports.client.delayed import Delayed
 from goqueue.transports.client.errors import error_of, failure_of
 from goqueue.transports.client.group_consumer import (
     COMMIT_INTERVAL,
@@ -24,9 +27,13 @@ from goqueue.transports.client.group_consumer import (
 from goqueue.transports.client.groups import Groups
 from goqueue.transports.client.handover import Hooks, Told
 from goqueue.transports.client.loops import Loop, running_loop
+from goqueue.transports.client.policies import AckPolicy
 from goqueue.transports.client.producer import Producer, producer_terms
+from goqueue.transports.client.settings import SettingGiven
+from goqueue.transports.client.subscribers import GRACE, Service, Subscribers, W
 from goqueue.transports.client.times import nanoseconds_of
 from goqueue.transports.client.topics import Topics
+from goqueue.transports.client.work_consumer import PREFETCH, PREFETCH_BYTES, WorkConsumer, WorkOptions, work_plan
 
 if TYPE_CHECKING:
     from goqueue.transports.client.blocking import BlockingConnection
@@ -43,6 +50,10 @@ class Connection:
         self._brokers = brokers
         self.topics = Topics(brokers)
         self.groups = Groups(brokers)
+        self.delayed = Delayed(brokers)
+        self.dlq = DeadLetters(brokers)
+        self._subscribers = Subscribers()
+        self._service: Service | None = None
 
     def producer(
         self,
@@ -95,6 +106,68 @@ class Connection:
             commit_interval, hooks,
         )  # fmt: skip
         return GroupConsumer(self._brokers, terms)
+
+    def work_consumer(
+        self,
+        group: str,
+        *topics: str | Sequence[str],
+        prefetch: int = PREFETCH,
+        prefetch_bytes: int = PREFETCH_BYTES,
+        ack: AckPolicy | str = AckPolicy.MANUAL,
+        visibility_timeout: timedelta | None = None,
+        key_ordered: bool | None = None,
+        max_in_flight: int | None = None,
+        max_attempts: int | None = None,
+        start: str = "earliest",
+        instance_id: str = "",
+        client_id: str = "",
+        session_timeout: timedelta = SESSION_TIMEOUT,
+    ) -> WorkConsumer:
+        """A member of a shared group, to be entered: each message goes to one member, who says what became of it."""
+        settings: dict[str, SettingGiven] = {
+            "start": start,
+            "key_ordered": key_ordered,
+            "max_in_flight": max_in_flight,
+            "max_attempts": max_attempts,
+        }
+        plan = work_plan(
+            group, topics, prefetch, prefetch_bytes, ack, visibility_timeout, settings, instance_id, client_id,
+            session_timeout, self._brokers.timeout_ns,
+        )  # fmt: skip
+        return WorkConsumer(self._brokers, plan)
+
+    def subscriber(
+        self,
+        *topics: str | Sequence[str],
+        group: str,
+        ack: AckPolicy | str = AckPolicy.NACK_ON_ERROR,
+        workers: int = 1,
+        **options: Unpack[WorkOptions],
+    ) -> Callable[[W], W]:
+        """Have an async function called with each message of these topics, once `run` runs; a decorator.
+
+        `ack` is "ack_first", "ack", "nack_on_error", "reject_on_error" or "manual"; the options are those of
+        `work_consumer`.
+        """
+        consumer = partial(self.work_consumer, group, *topics, **options)
+        return self._subscribers.registrar(ack, workers, consumer, is_async=True)
+
+    async def run(self, *, grace: timedelta = GRACE) -> None:
+        """Call the functions that were registered, until SIGTERM, `stop`, or until this is cancelled.
+
+        What was begun by then is finished, within `grace`; what was not is handed back.
+        """
+        assert self._service is None, "a connection runs its subscribers once at a time"
+        self._service = Service(self._brokers.loop, self._subscribers.all())
+        try:
+            await self._service.run(grace)
+        finally:
+            self._service = None
+
+    def stop(self) -> None:
+        """Have `run` come to its end."""
+        if self._service is not None:
+            self._service.stop()
 
     async def open(self) -> None:
         """Make the first connection; raises ConnectionLost if there is nobody."""

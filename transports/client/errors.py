@@ -91,6 +91,30 @@ class FencedGeneration(ClientError):
     """The partition is not this member's any more."""
 
 
+class ReceiptInvalid(ClientError):
+    """What was shown for a message is no receipt, or one of another group."""
+
+
+class ReceiptExpired(ClientError):
+    """The lease was over: somebody else has the message, or will have it."""
+
+
+class AlreadySettled(ClientError):
+    """The message was settled before, in another way."""
+
+
+class DelayedNotFound(ClientError):
+    """There is no such delayed message: it was delivered or cancelled, or never there."""
+
+
+class NoDeadLetters(ClientError):
+    """That is no topic of dead letters, and has none."""
+
+
+class RedriveNotFound(ClientError):
+    """There is no such redrive."""
+
+
 class Unavailable(ClientError):
     """It cannot be done for the time being, and trying again did not help."""
 
@@ -130,6 +154,21 @@ class Unpublished(ClientError):
         self.first = first
 
 
+class Unsettled(ClientError):
+    """What was said of messages was refused, and nobody had looked: of how many, and why it was at first."""
+
+    def __init__(self, count: int, first: ClientError) -> None:
+        if count == 1:
+            said = f"what was said of 1 message was refused, and nobody looked at the result: {first}"
+        else:
+            said = (
+                f"what was said of {count} messages was refused, and nobody looked at the results; the first: {first}"
+            )
+        super().__init__(said, first.code, first.field, first.retry_after)
+        self.count = count
+        self.first = first
+
+
 class CommitFailed(ClientError):
     """Offsets were not committed: for which partitions, and why; the others of the same commit were."""
 
@@ -157,6 +196,12 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.UNKNOWN_MEMBER: UnknownMember,
     Code.FENCED_INSTANCE: FencedInstance,
     Code.FENCED_GENERATION: FencedGeneration,
+    Code.RECEIPT_INVALID: ReceiptInvalid,
+    Code.RECEIPT_EXPIRED: ReceiptExpired,
+    Code.ALREADY_SETTLED: AlreadySettled,
+    Code.DELAYED_NOT_FOUND: DelayedNotFound,
+    Code.NO_DEAD_LETTERS: NoDeadLetters,
+    Code.REDRIVE_NOT_FOUND: RedriveNotFound,
     Code.UNAVAILABLE: Unavailable,
     Code.SHUTTING_DOWN: Unavailable,
     Code.DAMAGED: Damaged,

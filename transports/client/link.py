@@ -137,7 +137,7 @@ class Link:
         """Whether calls can begin, now or once others have ended."""
         return not self._connection.dismissed
 
-    def open(self, request: Request, reading: Parking | None = None) -> Exchange:
+    def open(self, request: Request, reading: Parking | None = None, writing: Parking | None = None) -> Exchange:
         """Begin a stream; raises ConnectionUnavailable if there is no room, ConnectionLost if there never will be."""
         try:
             stream = self._connection.open(request)
@@ -145,7 +145,7 @@ class Link:
             if self.alive:
                 raise
             raise self.lost(unseen=True) from None
-        exchange = Exchange(stream, reading or self.loop.parking(), self.loop.parking())
+        exchange = Exchange(stream, reading or self.loop.parking(), writing or self.loop.parking())
         self._exchanges[stream.id] = exchange
         return exchange
 

@@ -95,6 +95,14 @@ class Loop(Protocol):
         """Wait for this long."""
         ...
 
+    async def sheltered(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Run something to its end though the caller was cancelled; `work` sees to it that it ends."""
+        ...
+
+    def on_signal(self, number: int, told: Callable[[], None]) -> Callable[[], None]:
+        """Tell of a signal from here on, until what this gives is called; only the main thread hears of signals."""
+        ...
+
     async def dial(self, host: str, port: int, tls: ssl.SSLContext | None, link: "Link") -> Carrier:
         """Connect, and move the link's bytes from then on; raises OSError, and ssl.SSLError among them."""
         ...

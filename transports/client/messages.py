@@ -65,17 +65,26 @@ class Message:
 
 @define
 class Published:
-    """Where a message went; the offset is -1 where no acknowledgement was wanted."""
+    """Where a message went; the offset is -1 where no acknowledgement was wanted.
+
+    That of a message that is delivered later is the one by which `delayed` knows it.
+    """
 
     topic: str
     partition: int
     offset: int
     timestamp_ms: int
+    deliver_at_ms: int = -1
 
     @property
     def timestamp(self) -> datetime:
         """The time that the message bears, in UTC."""
         return moment_of(self.timestamp_ms)
+
+    @property
+    def deliver_at(self) -> datetime | None:
+        """When it is due, in UTC; None for a message that is there already."""
+        return moment_of(self.deliver_at_ms) if self.deliver_at_ms >= 0 else None
 
 
 def _short(value: bytes | None) -> str:

@@ -23,7 +23,8 @@ from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.routing import Route
 from goqueue.core.client.session import Session, Terms
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
-from goqueue.core.verbs import Code
+from goqueue.core.records.headers import EXPIRES
+from goqueue.core.verbs import Acks, Code, NewRecord
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.contents import Content, HeadersGiven, bytes_of, headers_of
@@ -38,12 +39,14 @@ from goqueue.transports.client.errors import (
 )
 from goqueue.transports.client.loops import SECOND_NS, Parking, Task
 from goqueue.transports.client.messages import Published
+from goqueue.transports.client.postponed import Bundle, Postponed, due_times, span_ms
 from goqueue.transports.client.times import milliseconds_of, nanoseconds_of
 from goqueue.transports.client.topics import layout_of
 
 T = TypeVar("T")
 MIB = 1 << 20
 ACKS = {"all": 0, "leader": 1, "none": 2}
+ACKS_WORDS = (Acks.ALL, Acks.LEADER, Acks.NONE)
 LANES = {lane.name.lower(): lane for lane in Lane}
 CODECS = {codec.name.lower(): codec for codec in Codec}
 # How much is taken in before the others get a turn.
@@ -116,6 +119,32 @@ class Pending:
         return self.wait().__await__()
 
 
+class PendingLater(Pending):
+    """The same of a message that is delivered later."""
+
+    __slots__ = ("_bundle",)
+
+    def __init__(self, bundle: Bundle, place: int) -> None:
+        self._bundle = bundle
+        self._place = place
+
+    @property
+    def done(self) -> bool:
+        """Whether it is known."""
+        return self._bundle.is_settled
+
+    def result(self) -> Published:
+        """Where the message waits, once it is done; raises ClientError if it was not taken."""
+        if not self._bundle.is_settled:
+            raise RuntimeError("the message is on its way; await its result first")
+        return self._bundle.look(self._place)
+
+    async def wait(self) -> Published:
+        """`result`, as soon as there is one."""
+        await self._bundle.until_settled()
+        return self.result()
+
+
 class Producer:
     """Publishes messages; made by `producer()` of a connection, and used as a block."""
 
@@ -135,6 +164,10 @@ class Producer:
         self._alarm = 0
         self._kicked = self._loop.parking()
         self._keeping: Task | None = None
+        session = terms.session
+        self._postponed = Postponed(
+            brokers, ACKS_WORDS[terms.acks], session.linger_ns, session.delivery_timeout_ns, terms.buffer_bytes
+        )
 
     async def __aenter__(self) -> "Producer":
         assert self._keeping is None, "a producer is entered once"
@@ -160,11 +193,15 @@ class Producer:
         partition: int | None = None,
         timestamp: datetime | None = None,
         priority: str = "normal",
+        delay: timedelta | None = None,
+        deliver_at: datetime | None = None,
+        ttl: timedelta | None = None,
     ) -> Pending:
         """Take a message to be published soon, together with others; waits only while the buffer is full.
 
-        The result can be awaited, now or later or never. Raises TopicNotFound, TooLarge and the like where that is
-        known at once, ValueError and TypeError for what makes no sense.
+        With `delay` or `deliver_at` it is delivered no sooner; after `ttl`, from then on, work queues deliver it no
+        more. The result can be awaited, now or later or never. Raises TopicNotFound, TooLarge and the like where that
+        is known at once, ValueError and TypeError for what makes no sense.
         """
         size = RECORD_BYTES_MAX
         if value is not None:
@@ -183,6 +220,13 @@ class Producer:
         lane = LANES.get(priority)
         if lane is None:
             lane = _one_of(LANES, priority, "priority")
+        if delay is not None or deliver_at is not None:
+            record = NewRecord(key, value, pairs, partition, None if timestamp is None else timestamp_ms, lane)
+            return await self._postpone(topic, record, delay, deliver_at, ttl)
+        if ttl is not None:
+            expires = EXPIRES, b"%d" % (timestamp_ms + span_ms(ttl, "ttl", least=1))
+            pairs = (*pairs, expires)
+            size += headers_bytes_max((expires,))
         session = self._session
         if session.buffered >= self._turn_at:
             await self._give_way()
@@ -209,15 +253,31 @@ class Producer:
         partition: int | None = None,
         timestamp: datetime | None = None,
         priority: str = "normal",
+        delay: timedelta | None = None,
+        deliver_at: datetime | None = None,
+        ttl: timedelta | None = None,
     ) -> Published:
         """Publish one message and wait for its acknowledgement; it does not linger."""
         pending = await self.send(
-            topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority
-        )
+            topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority,
+            delay=delay, deliver_at=deliver_at, ttl=ttl,
+        )  # fmt: skip
+        if isinstance(pending, PendingLater):
+            self._postponed.hurry(pending._bundle)
+            return await pending.wait()
         parcel = pending._parcel
         self._session.hurry(parcel)
         self._rouse(parcel.pipeline)
         return await pending.wait()
+
+    async def _postpone(
+        self, topic: str, record: NewRecord, delay: timedelta | None, deliver_at: datetime | None, ttl: timedelta | None
+    ) -> Pending:
+        """Take a message that is delivered later."""
+        record.delay_ms, record.due_ms = due_times(delay, deliver_at)
+        if ttl is not None:
+            record.ttl_ms = span_ms(ttl, "ttl", least=1)
+        return PendingLater(*await self._postponed.add(topic, record))
 
     async def flush(self) -> None:
         """Send everything that was taken so far and wait for the answers; raises Unpublished if errors went unseen."""
@@ -225,17 +285,22 @@ class Producer:
         self.stirred()
         for parcel in unsettled:
             await self.until_settled(parcel)
-        count = self._failed_count + sum(parcel.unseen for parcel in self._failed)
+        await self._postponed.flush()
+        later, first_later = self._postponed.take_unseen()
+        count = self._failed_count + sum(parcel.unseen for parcel in self._failed) + later
         first = next((parcel for parcel in self._failed if parcel.unseen), None)
         self._failed.clear()
         self._failed_count = 0
         if first is not None and first.failure is not None:
             raise Unpublished(count, error_of(first.failure, first.pipeline.topic))
+        if first_later is not None:
+            topic, failure = first_later
+            raise Unpublished(count, error_of(failure, topic))
 
     @property
     def buffered_bytes(self) -> int:
         """What is held for messages without an answer."""
-        return self._session.buffered
+        return self._session.buffered + self._postponed.buffered
 
     def _open(self, pipeline: Pipeline, lane: Lane, size: int) -> Parcel:
         """A parcel with room for a message of this size."""
@@ -392,6 +457,7 @@ class Producer:
             task.cancel()
         if self._keeping is not None:
             self._keeping.cancel()
+        self._postponed.stop(why)
 
 
 def _pipeline(route: Route, partition: int) -> Pipeline:

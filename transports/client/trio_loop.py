@@ -2,6 +2,7 @@
 
 import os
 import ssl
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
@@ -124,6 +125,28 @@ class TrioLoop:
     async def pause(self, duration_ns: int) -> None:
         """See Loop."""
         await trio.sleep(max(duration_ns, 0) / 1e9)
+
+    async def sheltered(self, work: Callable[[], Awaitable[object]]) -> None:
+        """See Loop."""
+        with trio.CancelScope(shield=True):
+            await work()
+
+    def on_signal(self, number: int, told: Callable[[], None]) -> Callable[[], None]:
+        """See Loop."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        # From before this returns: what comes meanwhile is told of once the task runs.
+        receiver = trio.open_signal_receiver(number)
+        signals = receiver.__enter__()
+
+        async def listen() -> None:
+            try:
+                async for _ in signals:
+                    told()
+            finally:
+                receiver.__exit__(None, None, None)
+
+        return self.start(listen).cancel
 
     async def dial(self, host: str, port: int, tls: ssl.SSLContext | None, link: Link) -> "TrioCarrier":
         """See Loop."""
