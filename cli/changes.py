@@ -19,12 +19,17 @@ def alter_settings(server: Server, path: str, name: str, config: dict[str, objec
         click.echo(f"{key} of {name} is {setting_text(found['config'][key])}")
 
 
+def confirm(question: str, purpose: str, otherwise: str) -> None:
+    """Ask on a terminal; raises Ending with `otherwise` for a no, UsageError where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"nobody is there to be asked; say --yes to {purpose}")
+    if not click.confirm(question, err=True):
+        raise Ending(otherwise, FAILED)
+
+
 def confirm_deletion(kind: str, name: str, what: str) -> None:
     """Ask on a terminal whether `what` is to go; raises Ending if not, UsageError where nobody can be asked."""
-    if not sys.stdin.isatty():
-        raise click.UsageError(f"nobody is there to be asked; say --yes to delete the {kind}")
-    if not click.confirm(f"Delete {what}?", err=True):
-        raise Ending(f"{name} was not deleted", FAILED)
+    confirm(f"Delete {what}?", f"delete the {kind}", f"{name} was not deleted")
 
 
 def delete_at(server: Server, path: str, name: str, form: str) -> None:

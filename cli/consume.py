@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import define, evolve
 
-from goqueue.cli.consume_group import membership, membership_options, print_as_member
+from goqueue.cli.consume_group import Membership, membership_options, print_as_member
 from goqueue.cli.endings import INTERRUPTED
 from goqueue.cli.moments import place_given, span_given
 from goqueue.cli.printer import Printer, printing
@@ -80,7 +80,7 @@ class Extent:
     show_default=True,
     help="How to print a message.",
 )
-@click.option("--format", "template", help="How to print a message: %t %p %o %P %k %v %T %h, and \\n \\t.")
+@click.option("--format", "template", help="How to print a message: %t %p %o %P %k %v %T %h %a, and \\n \\t.")
 @click.option(
     "--key-separator", default="\t", metavar="TEXT", help="What stands between key and value with -o keyed; a tab."
 )
@@ -88,11 +88,7 @@ class Extent:
 @server_option
 def consume(
     topics: tuple[str, ...],
-    group: str | None,
-    client_id: str | None,
-    instance_id: str | None,
-    commit: str | None,
-    session_timeout: int | None,
+    member: Membership | None,
     partitions: tuple[int, ...],
     from_beginning: bool,
     start: int | datetime | None,
@@ -106,7 +102,7 @@ def consume(
     null_delimiter: bool,
     server: Server,
 ) -> None:
-    r"""Print the messages of TOPIC, a line each.
+    """Print the messages of TOPIC, a line each.
 
     It begins with the oldest message and ends at what was there when it began. With --follow it begins at the end, as
     `tail -f` does, and goes on until Ctrl-C, --to, --count or --timeout ends it.
@@ -114,13 +110,15 @@ def consume(
     With --group it shares the partitions of its topics with the other members, begins where the group is, and goes on
     until Ctrl-C, --count or --timeout ends it; then it commits what was printed, and leaves.
 
+    With --group and --shared messages are leased to it one by one, whoever else is in the group, and settled as --ack
+    says. What was leased and not printed goes back at the end.
+
     \b
     A format is made of:
       %t topic     %p partition   %o offset    %T time       %P priority
-      %k key       %v value       %h headers   %% a per cent sign
-    """
+      %k key       %v value       %h headers   %a attempt    %% a per cent sign
+    """  # noqa: D301 - click leaves alone what follows the character itself
     rendering, end = _rendering(form, template, key_separator), b"\0" if null_delimiter else b"\n"
-    member = membership(group, topics, client_id, instance_id, commit, session_timeout)
     if member is not None:
         if partitions or from_beginning or start is not None or stop is not None:
             raise click.UsageError(

@@ -4,9 +4,13 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
-from attrs import define, evolve
+from attrs import astuple, define, evolve
+
+from goqueue.cli.moments import as_timedelta
+from goqueue.core.cluster.durations import parse_duration_ms
 
 PRIORITIES = ("critical", "high", "normal", "low", "background")
 Headers = dict[str, bytes | None]
@@ -18,7 +22,7 @@ class WrongLine(Exception):
 
 @define
 class Draft:
-    """A message that is to be published."""
+    """A message that is to be published, at once unless it is due later."""
 
     value: bytes | None
     key: bytes | None = None
@@ -26,6 +30,9 @@ class Draft:
     partition: int | None = None
     timestamp: datetime | None = None
     priority: str = "normal"
+    delay: timedelta | None = None
+    due: datetime | None = None
+    ttl: timedelta | None = None
 
 
 Reader = Callable[[bytes], Draft]
@@ -44,21 +51,26 @@ def parse_headers(pairs: Iterable[str]) -> Headers:
 
 def plain(common: Draft) -> Reader:
     """A line is a value."""
-    key, headers, partition = common.key, common.headers, common.partition
-    timestamp, priority = common.timestamp, common.priority
-    return lambda line: Draft(line, key, headers, partition, timestamp, priority)
+    rest = _rest(common)
+    return lambda line: Draft(line, common.key, *rest)
 
 
 def keyed(common: Draft, separator: bytes) -> Reader:
     """A line is a key and a value, with a separator between."""
+    rest = _rest(common)
 
     def read(line: bytes) -> Draft:
         key, found, value = line.partition(separator)
         if not found:
             raise WrongLine(f"there is no {separator.decode(errors='replace')!r} after the key")
-        return Draft(value, key, common.headers, common.partition, common.timestamp, common.priority)
+        return Draft(value, key, *rest)
 
     return read
+
+
+def _rest(common: Draft) -> tuple[Any, ...]:
+    """All but value and key, in the order in which a draft takes them: a draft a line costs little this way."""
+    return astuple(common, recurse=False)[2:]
 
 
 def structured(common: Draft) -> Reader:
@@ -94,13 +106,27 @@ def _overlaid(common: Draft, found: dict[str, object]) -> Draft:
             raise WrongLine(f"partition is a number from 0 on, not {partition!r}")
         draft.partition = partition
     if found.get("timestamp") is not None:
-        draft.timestamp = _moment(found["timestamp"])
+        draft.timestamp = _moment(found["timestamp"], "timestamp")
     if found.get("priority") is not None:
         priority = found["priority"]
         if not isinstance(priority, str) or priority not in PRIORITIES:
             raise WrongLine(f"priority is one of {', '.join(PRIORITIES)}, not {priority!r}")
         draft.priority = priority
+    _postpone(draft, found)
     return draft
+
+
+def _postpone(draft: Draft, found: dict[str, object]) -> None:
+    """Take over what a line says of when it is due, in place of what holds for all, and how long it is good for."""
+    delay, due = found.get("delay"), found.get("deliverAt")
+    if delay is not None and due is not None:
+        raise WrongLine("a message has a delay or deliverAt, not both")
+    if delay is not None:
+        draft.delay, draft.due = _span(delay, "delay"), None
+    if due is not None:
+        draft.delay, draft.due = None, _moment(due, "deliverAt")
+    if found.get("ttl") is not None:
+        draft.ttl = _span(found["ttl"], "ttl")
 
 
 def _bytes(found: object, name: str, is_base64: bool) -> bytes | None:
@@ -120,11 +146,18 @@ def _headers(found: object, encoding: object) -> Headers:
     return {name: _bytes(value, f"header {name}", encoding == "base64") for name, value in found.items()}
 
 
-def _moment(found: object) -> datetime:
+def _span(found: object, name: str) -> timedelta:
+    try:
+        return as_timedelta(parse_duration_ms(found if isinstance(found, str) else ""))
+    except ValueError:
+        raise WrongLine(f"{name} is a span such as 30s, 5m or 1h30m, not {found!r}") from None
+
+
+def _moment(found: object, name: str) -> datetime:
     try:
         moment = datetime.fromisoformat(found) if isinstance(found, str) else None
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise WrongLine(f"timestamp is a time with its zone, as in 2026-03-01T12:00:00Z, not {found!r}")
+        raise WrongLine(f"{name} is a time with its zone, as in 2026-03-01T12:00:00Z, not {found!r}")
     return moment

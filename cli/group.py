@@ -10,7 +10,7 @@ import click
 
 from goqueue.cli.changes import alter_settings, confirm_deletion, delete_at
 from goqueue.cli.group_tables import print_changes, print_group, print_groups, print_offsets, print_rebalances
-from goqueue.cli.moments import OFFSET_MAX, parse_place
+from goqueue.cli.moments import OFFSET_MAX, parse_place, spelled
 from goqueue.cli.output import counted, form_option, print_structure
 from goqueue.cli.server import Server, ask, complete_names, complete_topic, server_option
 from goqueue.cli.topic import parse_settings
@@ -123,7 +123,7 @@ def reset_offsets(
     if to_offset is not None:
         places.append({"to": "offset", "offset": to_offset})
     if to_time is not None:
-        places.append({"to": "time", "time": to_time.isoformat(timespec="milliseconds").replace("+00:00", "Z")})
+        places.append({"to": "time", "time": spelled(to_time)})
     if len(places) != 1:
         raise click.UsageError("say where to go on, once: --to-earliest, --to-latest, --to-offset or --to-time")
     body: dict[str, object] = {"topic": topic, "dry_run": dry_run, **places[0]}

@@ -22,28 +22,36 @@ def print_groups(groups: list[dict[str, Any]]) -> None:
 
 
 def print_group(found: dict[str, Any], progress: dict[str, Any], now: datetime) -> None:
-    """One group: its partitions with their owners, its members, its settings."""
+    """One group: its partitions, with their owners unless messages are shared, its members, its settings."""
     members = found["members"]
+    is_shared = found["mode"] == "shared"
     left = sum(lag for known in progress["lag"].values() for lag in known.values() if lag > 0)
-    counts = f"{counted(len(members), 'member')}, {counted(left, 'message')} left to read"
-    click.echo(f"{found['group_id']}: {found['state']}, generation {found['generation']}, {counts}\n")
-    print_offsets(progress, _owners(members))
+    state = f"shared, {found['state']}" if is_shared else found["state"]
+    counts = f"{counted(len(members), 'member')}, {counted(left, 'message')} left to {'do' if is_shared else 'read'}"
+    click.echo(f"{found['group_id']}: {state}, generation {found['generation']}, {counts}\n")
+    print_offsets(progress, None if is_shared else _owners(members))
     click.echo()
-    print_table(
-        ("MEMBER", "CLIENT", "INSTANCE", "PARTITIONS", "HEARD OF"),
-        [
-            [
-                each["member_id"],
-                each["client_id"] or NONE,
-                each.get("instance_id") or NONE,
-                _folded(each["assigned_partitions"]) or NONE,
-                _ago(each["last_heartbeat"], now),
-            ]
-            for each in members
-        ],
-    )
+    _print_members(members, now, is_shared=is_shared)
     click.echo()
     print_settings(found["config"])
+
+
+def _print_members(members: list[dict[str, Any]], now: datetime, *, is_shared: bool) -> None:
+    titles = ["MEMBER", "CLIENT", "INSTANCE", "HEARD OF"]
+    rows: list[list[object]] = [
+        [
+            each["member_id"],
+            each["client_id"] or NONE,
+            each.get("instance_id") or NONE,
+            _ago(each["last_heartbeat"], now),
+        ]
+        for each in members
+    ]
+    if not is_shared:
+        titles.insert(3, "PARTITIONS")
+        for row, each in zip(rows, members, strict=True):
+            row.insert(3, _folded(each["assigned_partitions"]) or NONE)
+    print_table(titles, rows)
 
 
 def print_offsets(progress: dict[str, Any], owners: dict[str, str] | None = None) -> None:

@@ -27,6 +27,8 @@ COMMANDS = {
     "group": ("goqueue.cli.group:group", "List, describe, alter, reset and delete consumer groups."),
     "produce": ("goqueue.cli.produce:produce", "Publish messages: arguments, a file, or lines from a pipe."),
     "consume": ("goqueue.cli.consume:consume", "Print the messages of a topic."),
+    "delayed": ("goqueue.cli.delayed:delayed", "List, show, cancel and reschedule delayed messages."),
+    "dlq": ("goqueue.cli.dead_letters:dlq", "List and look at dead letters, send them back, drop them."),
     "config": ("goqueue.cli.config:config", "Check a broker's settings; give brokers names."),
     "demo": ("goqueue.cli.demo:demo", "Kill a writer at work, and count what was acknowledged."),
     "bench": ("goqueue.cli.bench.command:bench", "Measure what this machine can do."),

@@ -56,9 +56,35 @@ def place_given(text: str) -> int | datetime:
     return _meant(lambda: parse_place(text, datetime.now().astimezone()))
 
 
+def past_given(text: str) -> datetime:
+    """A point in time on the command line, which may be said as a span before this moment."""
+    place = place_given(text)
+    if isinstance(place, int):
+        raise click.BadParameter(f"{text!r} is an offset; write a span such as 2h, or a time such as 12:00")
+    return place
+
+
 def span_given(text: str) -> int:
     """A span of time on the command line, in milliseconds."""
     return _meant(lambda: parse_duration_ms(text))
+
+
+def timedelta_given(text: str) -> timedelta:
+    """A span of time on the command line."""
+    return _meant(lambda: as_timedelta(parse_duration_ms(text)))
+
+
+def as_timedelta(span_ms: int) -> timedelta:
+    """A span in milliseconds; ValueError with a sentence if there is none so long."""
+    try:
+        return timedelta(milliseconds=span_ms)
+    except OverflowError:
+        raise ValueError("that is longer than calendars reach") from None
+
+
+def spelled(moment: datetime) -> str:
+    """A point in time as the broker's REST interface reads it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _meant(parse: Callable[[], T]) -> T:

@@ -27,14 +27,18 @@ class Printer:
     printed: int = 0
 
     @property
+    def left(self) -> int | None:
+        """How many are still wanted, None for all there are."""
+        return None if self.count is None else max(self.count - self.printed, 0)
+
+    @property
     def is_done(self) -> bool:
         """Whether all that is wanted was printed."""
-        return self.count is not None and self.printed >= self.count
+        return self.left == 0
 
     def print(self, messages: Sequence[Printable]) -> int:
         """Write messages soon, as many as are wanted, and say how many those are. Raises Closed if nobody reads."""
-        if self.count is not None:
-            messages = messages[: self.count - self.printed]
+        messages = messages[: self.left]
         size = self.spool.write(self.rendering(messages), self.end)
         self.printed += len(messages)
         if self.meter is not None:

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
@@ -25,7 +25,7 @@ from attrs import define
 from goqueue.cli.drafts import PRIORITIES, Draft, Reader, WrongLine, keyed, parse_headers, plain, structured
 from goqueue.cli.endings import FAILED, INTERRUPTED, Ending
 from goqueue.cli.lines import Lines
-from goqueue.cli.moments import time_given
+from goqueue.cli.moments import spelled, time_given, timedelta_given
 from goqueue.cli.server import Server, run_client, server_option, topic_argument
 
 if TYPE_CHECKING:
@@ -125,6 +125,9 @@ class Outbox:
                     partition=draft.partition,
                     timestamp=draft.timestamp,
                     priority=draft.priority,
+                    delay=draft.delay,
+                    deliver_at=draft.due,
+                    ttl=draft.ttl,
                 )
             except (WrongLine, PartitionNotFound, TooLarge, ValueError) as error:
                 self._refuse(number, error)
@@ -165,7 +168,9 @@ class Outbox:
         published = pending.result()
         self.published += 1
         if self._verbose:
-            sys.stdout.write(f"{published.partition}:{published.offset}\n")
+            due = published.deliver_at
+            at = "" if due is None else f" {spelled(due)}"
+            sys.stdout.write(f"{published.partition}:{published.offset}{at}\n")
 
     def _refuse(self, number: int, error: Exception) -> None:
         self.refused += 1
@@ -188,6 +193,11 @@ class Outbox:
     help="The time that the messages bear; the current one unless given.",
 )
 @click.option("--priority", type=click.Choice(PRIORITIES), default="normal", show_default=True, help="The lane.")
+@click.option("--delay", type=timedelta_given, metavar="SPAN", help="Keep messages back for so long, as in 10m.")
+@click.option("--at", "due", type=time_given, metavar="TIME", help="Keep messages back until then: 18:00, or RFC 3339.")
+@click.option(
+    "--ttl", type=timedelta_given, metavar="SPAN", help="Work queues deliver them no more after so long, as in 1h."
+)
 @click.option(
     "--acks",
     type=click.Choice(["all", "leader", "none"]),
@@ -204,7 +214,7 @@ class Outbox:
 )
 @click.option("--json", "is_json", is_flag=True, help="Messages are JSON objects, as `consume -o json` prints them.")
 @click.option("-0", "--null-delimiter", is_flag=True, help="Messages end with a zero byte instead of a line's end.")
-@click.option("-v", "--verbose", is_flag=True, help="Print partition:offset of each message.")
+@click.option("-v", "--verbose", is_flag=True, help="Print partition:offset of each message, and when it is due.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no summary and no progress.")
 @server_option
 def produce(
@@ -217,6 +227,9 @@ def produce(
     partition: int | None,
     timestamp: datetime | None,
     priority: str,
+    delay: timedelta | None,
+    due: datetime | None,
+    ttl: timedelta | None,
     acks: str,
     compression: str,
     is_json: bool,
@@ -227,8 +240,10 @@ def produce(
 ) -> None:
     """Publish messages to TOPIC: those given with -m, or the lines of a file, or those of standard input.
 
-    With --json a line is an object with value, and if wanted key, headers, partition, timestamp, priority and encoding
-    (base64). Every other line is a value as it stands, an empty one included.
+    With --json a line is an object with value, and if wanted key, headers, partition, timestamp, priority, delay or
+    deliverAt, ttl and encoding (base64). Every other line is a value as it stands, an empty one included.
+
+    A message that is kept back is known by its partition:offset in the schedule, which -v prints, to goqueue delayed.
     """
     if messages and path is not None:
         raise click.UsageError("messages come from -m or from --file, not from both")
@@ -236,8 +251,11 @@ def produce(
         raise click.UsageError("--key-separator means nothing with --json, where a key has its own field")
     if key_separator == "" or (key is not None and key_separator is not None):
         raise click.UsageError("--key-separator is at least a letter, and not used beside --key")
+    if delay is not None and due is not None:
+        raise click.UsageError("messages are kept back for a --delay or until --at, not both")
     try:
-        common = Draft(None, _encoded(key), parse_headers(headers) or None, partition, timestamp, priority)
+        headers_of_all = parse_headers(headers) or None
+        common = Draft(None, _encoded(key), headers_of_all, partition, timestamp, priority, delay, due, ttl)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     reader = structured(common) if is_json else plain(common)

@@ -116,6 +116,8 @@ def _object(message: Printable) -> dict[str, object]:
         found["encoding"] = "base64"
     if message.priority != "normal":
         found["priority"] = message.priority
+    if hasattr(message, "attempt"):
+        found["attempt"] = message.attempt
     pairs = message.header_pairs
     try:
         found["headers"] = {name: _text(content) for name, content in pairs}
@@ -133,6 +135,11 @@ def _armoured(content: bytes | None) -> str | None:
     return None if content is None else base64.b64encode(content).decode()
 
 
+def _attempt(message: Printable) -> bytes:
+    """Which attempt it is; a message that nobody leases is read for the first time."""
+    return b"%d" % getattr(message, "attempt", 1)
+
+
 def _headers(message: Printable) -> bytes:
     return b",".join(name.encode() + b"=" + (content or b"") for name, content in message.header_pairs)
 
@@ -146,5 +153,6 @@ FIELDS: dict[str, tuple[str, Callable[[Printable], bytes]]] = {
     "v": ("value", lambda message: message.value or b""),
     "T": ("time", lambda message: (rfc3339(message.timestamp_ms) or "-").encode()),
     "h": ("headers", _headers),
+    "a": ("attempt", _attempt),
     "%": ("a per cent sign", lambda _message: b"%"),
 }

@@ -25,6 +25,7 @@ from goqueue.cli.settings.keys import (
     FSYNC_MODE,
     GRACE,
     GRPC,
+    HAS_DLQ,
     HEARTBEAT_INTERVAL,
     HTTP,
     INDEX_INTERVAL,
@@ -37,12 +38,15 @@ from goqueue.cli.settings.keys import (
     PARTITIONS,
     RETENTION_BYTES,
     RETENTION_HOURS,
+    RETRIES,
     SEGMENT_SIZE,
     SESSION_TIMEOUT,
+    VISIBILITY_TIMEOUT,
     Key,
 )
 from goqueue.cli.settings.kinds import LOOPBACK, Address
 from goqueue.cli.settings.sources import DEFAULT, Given, Settings
+from goqueue.core.cluster.durations import format_duration
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.errors import GoQueueError
 from goqueue.storage.capture import Capture, CaptureLimits
@@ -55,7 +59,11 @@ _TOPIC_SETTINGS: dict[str, Key[Any]] = {
     "fsync_interval": FSYNC_INTERVAL,
     "retention_hours": RETENTION_HOURS,
     "retention_bytes": RETENTION_BYTES,
+    "visibility_timeout": VISIBILITY_TIMEOUT,
+    "max_attempts": RETRIES,
+    "dlq": HAS_DLQ,
 }
+_SPANS = ("fsync_interval", "visibility_timeout")
 
 
 class WrongSettings(GoQueueError):
@@ -155,8 +163,12 @@ def _topic_config(settings: Settings) -> dict[str, Value]:
     config: dict[str, Value] = {
         name: settings[key] for name, key in _TOPIC_SETTINGS.items() if settings.of(key).source != DEFAULT
     }
-    if "fsync_interval" in config:
-        config["fsync_interval"] = f"{config['fsync_interval']}ms"
+    for name in _SPANS:
+        if name in config:
+            config[name] = format_duration(int(config[name]))
+    if "max_attempts" in config:
+        # The first attempt is no retry.
+        config["max_attempts"] = settings[RETRIES] + 1
     return config
 
 

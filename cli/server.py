@@ -206,12 +206,12 @@ def complete_topic(ctx: click.Context, _param: click.Parameter, incomplete: str)
     return complete_names(ctx, "topics", "name", incomplete)
 
 
-def complete_names(ctx: click.Context, listed: str, key: str, incomplete: str) -> list[str]:
-    """Names that begin so of what the broker lists; none if no broker says any."""
+def complete_names(ctx: click.Context, listed: str, key: str, incomplete: str, within: str = "") -> list[str]:
+    """Names that begin so of what the broker lists, in the field `within` or the same; none if no broker says any."""
     given = ctx.params.get("server") or DEFAULT
     try:
         server = given if isinstance(given, Server) else parse_server(str(given))
-        found = ask(server, "GET", f"/v1/{listed}", timeout_s=COMPLETION_TIMEOUT_S)[listed]
+        found = ask(server, "GET", f"/v1/{listed}", timeout_s=COMPLETION_TIMEOUT_S)[within or listed]
         return [each[key] for each in found if each[key].startswith(incomplete)]
     except (Ending, ValueError, KeyError, TypeError):
         return []

@@ -33,9 +33,9 @@ def entries(sizes: Sizes) -> list[Entry]:
     ]  # fmt: skip
 
 
-def fill(broker: ServedBroker, topic: str, count: int) -> None:
+def fill(broker: ServedBroker, topic: str, count: int, fsync: str = "none") -> None:
     """So many batches of a hundred records in a new topic of one partition."""
-    broker.create(topic, fsync="none")
+    broker.create(topic, fsync=fsync)
     messages = [codec.encode(v1.PublishBatchRequest(topic=topic, batch=batch)) for batch in ring()]
     trio.run(partial(publish_stream, broker.grpc_address, messages, count, 16))
 

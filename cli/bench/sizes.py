@@ -31,6 +31,16 @@ class Sizes:
     singles: int
     paced: int
     start_log_bytes: int
+    # Of work queues: batches of a hundred that are worked on, by the client library and by single calls.
+    worked_batches: int
+    called_batches: int
+    timers: int
+    scattered: int
+    pending: int
+    late: int
+    late_ms: int
+    burst: int
+    burst_ahead_ms: int
 
 
 FULL = Sizes(
@@ -52,6 +62,15 @@ FULL = Sizes(
     singles=4_000,
     paced=5_000,
     start_log_bytes=GB,
+    worked_batches=3_000,
+    called_batches=1_000,
+    timers=1_000_000,
+    scattered=1_000_000,
+    pending=1_000_000,
+    late=10_000,
+    late_ms=60_000,
+    burst=100_000,
+    burst_ahead_ms=10_000,
 )
 QUICK = Sizes(
     rounds=2,
@@ -72,4 +91,13 @@ QUICK = Sizes(
     singles=40,
     paced=100,
     start_log_bytes=4 * MB,
+    worked_batches=20,
+    called_batches=10,
+    timers=20_000,
+    scattered=20_000,
+    pending=2_000,
+    late=100,
+    late_ms=1_000,
+    burst=1_000,
+    burst_ahead_ms=2_000,
 )

@@ -1,8 +1,8 @@
 """All keys of a broker's settings: what each holds, its default, and the flag and variable that stand for it.
 
 Names that users know from elsewhere are kept, so the table holds keys whose time has not come: of these one value is
-taken, the one that describes what this release does, and others are refused with a sentence. Keys under
-`defaults.delivery` and `producer`, and two of `consumer`, are checked and used by nothing in a broker.
+taken, the one that describes what this release does, and others are refused with a sentence. Keys under `producer`, and
+two of `consumer`, are checked and used by nothing in a broker.
 """
 
 from typing import Any, Generic, TypeVar
@@ -11,6 +11,7 @@ from attrs import define
 
 from goqueue.cli.settings import kinds
 from goqueue.cli.settings.kinds import DAY_MS, NUMBER, Kind
+from goqueue.core.work.settings import SPAN_MS_MAX
 
 ALONE = "this release runs alone, without other nodes"
 LEVELS = ("debug", "info", "warning", "error")
@@ -136,6 +137,16 @@ RETENTION_BYTES = Key(
     "defaults.topic.retention.bytes", kinds.whole(0, 1 << 59, unlimited=True), "-1",
     "How large a partition of a new topic grows before its oldest segments go.",
 )  # fmt: skip
+VISIBILITY_TIMEOUT = Key(
+    "defaults.delivery.visibilityTimeout", kinds.span(1, SPAN_MS_MAX), "30s",
+    "How long a message of a new topic is leased to who received it.",
+)  # fmt: skip
+RETRIES = Key(
+    "defaults.delivery.maxRetries", kinds.whole(0, 999), "3", "How often a message of a new topic is tried again."
+)
+HAS_DLQ = Key(
+    "defaults.delivery.dlqEnabled", kinds.truth(), "true", "Whether messages of a new topic become dead letters."
+)
 SESSION_TIMEOUT = Key(
     "consumer.sessionTimeout", kinds.span(1_000, 1_800_000), "30s",
     "How long a member of a group may be silent that does not say itself.",
@@ -150,9 +161,7 @@ KEYS: tuple[Key[Any], ...] = (
     NODE, FOLDER, HTTP, GRPC, INTERNAL, CERT, KEY, GRACE,
     SEGMENT_SIZE, INDEX_INTERVAL, FSYNC_MODE, FSYNC_INTERVAL,
     PARTITIONS, REPLICATION, RETENTION_HOURS, RETENTION_BYTES,
-    Key("defaults.delivery.visibilityTimeout", kinds.span(0, DAY_MS), "30s", "How long a received message is hidden."),
-    Key("defaults.delivery.maxRetries", kinds.whole(0, 1_000), "3", "How often a message is tried again."),
-    Key("defaults.delivery.dlqEnabled", kinds.truth(), "true", "Whether what fails too often is put aside."),
+    VISIBILITY_TIMEOUT, RETRIES, HAS_DLQ,
     SESSION_TIMEOUT, HEARTBEAT_INTERVAL,
     Key("consumer.maxPollRecords", kinds.whole(1, _COUNT_MAX), "500", "How many messages a poll brings at most."),
     Key(

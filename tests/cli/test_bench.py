@@ -55,6 +55,15 @@ TINY = Sizes(
     singles=20,
     paced=20,
     start_log_bytes=MB,
+    worked_batches=2,
+    called_batches=2,
+    timers=100,
+    scattered=100,
+    pending=100,
+    late=10,
+    late_ms=100,
+    burst=100,
+    burst_ahead_ms=1000,
 )
 UNSYNCED = LogConfig(fsync=Fsync.NONE)
 

@@ -68,7 +68,9 @@ def test_a_broker_does_what_its_file_says(file: Path) -> None:
     file.write_text("""\
 broker: {nodeId: north}
 storage: {segmentSize: 1MiB, indexIntervalBytes: 8192, fsync: {mode: interval, intervalMs: 250}}
-defaults: {topic: {partitions: 2, retention: {hours: 24, bytes: 1000000}}}
+defaults:
+  topic: {partitions: 2, retention: {hours: 24, bytes: 1000000}}
+  delivery: {visibilityTimeout: 5s, maxRetries: 0, dlqEnabled: false}
 logging: {format: json}
 consumer: {sessionTimeout: 12s}
 """)
@@ -87,6 +89,9 @@ consumer: {sessionTimeout: 12s}
         "fsync_interval": "250ms",
         "retention_hours": 24,
         "retention_bytes": 1_000_000,
+        "visibility_timeout": "5s",
+        "max_attempts": 1,
+        "dlq": False,
     }
     assert orders["partitions"] == 2
     assert {key: orders["config"][key] for key in expected} == expected

@@ -245,7 +245,14 @@ def test_many_partitions_are_said_in_few_words(capsys: pytest.CaptureFixture[str
         "member_id": "m", "client_id": "", "partitions_to_revoke": [], "last_heartbeat": None,
         "assigned_partitions": [f"a-b-{number}" for number in (0, 1, 2, 5, 7, 8)] + ["z-10"],
     }  # fmt: skip
-    found = {"group_id": "g", "state": "stable", "generation": 1, "members": [member], "config": {}}
+    found = {
+        "group_id": "g",
+        "state": "stable",
+        "mode": "exclusive",
+        "generation": 1,
+        "members": [member],
+        "config": {},
+    }
     print_group(found, {"offsets": {}, "lag": {}}, datetime.now(UTC))
     assert rows(capsys.readouterr().out)[5] == ["m", "-", "-", "a-b", "0-2,5,7-8;", "z", "10", "-"]
 
