@@ -17,6 +17,7 @@ from goqueue.core.verbs import (
     TopicReply,
 )
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
+from goqueue.fuzz.draining import Draining
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.settling import Settling
 from goqueue.fuzz.world import World
@@ -50,6 +51,7 @@ class Healing:
         world.checkers.append(self._answers)
         self._count = 0
         self._settling = Settling(world, self._ask)
+        self._draining = Draining(world, self._ask)
 
     def run(self) -> None:
         """Heal, and see that all is well."""
@@ -60,6 +62,7 @@ class Healing:
         world.disk.conditions.capacity_bytes = None
         world.disk.conditions.p_slow = 0.0
         self._settling.run()
+        self._draining.run()
         self._rest()
         self._settling.see_end()
         self._see_partitions()

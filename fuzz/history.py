@@ -12,12 +12,14 @@ from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Publish, PublishBatch
+from goqueue.fuzz.deliveries import Deliveries, Given
 from goqueue.fuzz.memberships import Memberships
 
 Place = tuple[int, int]
 """A partition by topic id and number: a name may stand for another topic tomorrow."""
 
 NAME_HEADER = "name"
+LETTERS_ENDING = ".dlq"
 
 
 class Violation(AssertionError):
@@ -45,11 +47,20 @@ class Message:
     offset: int = -1
     is_strong: bool = False
     is_refused: bool = False
+    # Of one that is kept back: not before this moment of the wall clock, whether that was promised, and for how sure.
+    due_ms: int | None = None
+    is_kept: bool = False
+    is_kept_strongly: bool = False
+    # Whether somebody wanted it cancelled or put off.
+    is_doubtful: bool = False
+    # Whether it may be sent back from among the dead letters, and how long queues deliver it; 0 for ever.
+    is_redriven: bool = False
+    ttl_ms: int = 0
 
     @property
     def may_repeat(self) -> bool:
-        """Whether the client itself brought about that the message may be there twice."""
-        return self.sends > 1 and not self.has_sequence
+        """Whether somebody brought about that the message may be there twice."""
+        return self.is_redriven or (self.sends > 1 and not self.has_sequence)
 
 
 @define
@@ -77,6 +88,9 @@ class Asked:
     # What a fetch brought: the records, and (offset, name) of each.
     records: list[Record] = field(factory=list)
     found: dict[int, bytes] = field(factory=dict)
+    # What a poll of a work queue brought, and the topics there were when it was asked.
+    given: list[Given] = field(factory=list)
+    topics: dict[str, int] = field(factory=dict)
 
 
 @define
@@ -90,8 +104,12 @@ class History:
     is_doomed: set[int] = field(factory=set)
     open: dict[int, Asked] = field(factory=dict)
     memberships: Memberships = field(factory=Memberships)
-    # How many requests there were.
+    deliveries: Deliveries = field(factory=Deliveries)
+    # What is kept back, by partition and offset in the schedule.
+    delayed: dict[tuple[Place, int], Message] = field(factory=dict)
+    # How many requests there were, and had been when weak promises were last taken back, by topic and of all.
     count: int = 0
+    _voided: dict[int | None, int] = field(factory=dict)
 
     def asked(self, asked: Asked) -> None:
         """A request was handed to the node."""
@@ -119,6 +137,12 @@ class History:
         if place[0] not in self.is_doomed:
             taken[offset] = message
 
+    def died(self) -> None:
+        """The process is gone, and nothing that was asked of it is answered any more."""
+        for asked in self.open.values():
+            self.deliveries.unanswered(asked.request)
+        self.open.clear()
+
     def is_strong(self, topic_id: int) -> bool:
         """Whether the topic has always promised to survive a crash."""
         terms = self.terms.get(topic_id)
@@ -126,12 +150,17 @@ class History:
 
     def void(self, topic_id: int | None = None) -> None:
         """Take back the weak promises of one topic, or of all."""
+        self._voided[topic_id] = self.count
         for place, promised in self.promised.items():
             if (topic_id is None or place[0] == topic_id) and not self.is_strong(place[0]):
                 for offset, message in list(promised.items()):
                     if not message.is_strong:
                         message.place, message.offset = None, -1
                         del promised[offset]
+
+    def was_voided(self, topic_id: int, asked: Asked) -> bool:
+        """Whether an answer may have been true before weak promises were taken back, and come only after that."""
+        return max(self._voided.get(topic_id, 0), self._voided.get(None, 0)) >= asked.serial
 
     def doomed(self, topic_id: int) -> None:
         """Somebody wants a topic deleted: nothing is promised of it any more."""

@@ -24,6 +24,17 @@ class Options:
     polls: bool = False
     operators: int = 0
     session_ms_max: int = 6_000
+    # Members of shared groups, how long they may keep what they were given, and how often it is tried.
+    shared_groups: int = 1
+    workers: int = 0
+    visibility_ms: int = 1_000
+    attempts_max: int = 3
+    held_max: int = 1_000
+    # Messages that are to come later, or not for ever; who changes their mind about them, and about dead letters.
+    p_delay: float = 0.0
+    p_ttl: float = 0.0
+    schedulers: int = 0
+    undertakers: int = 0
     p_stray: float = 0.0
     topics: int = 2
     partitions_max: int = 2
@@ -121,9 +132,33 @@ def draw_options(random: Random) -> Options:
         p_hang_up=rate(0.03, 0.3),
         recent_bytes=random.choice((0, 2_000, 1 << 20)),
     )
-    if random.random() < 0.25:
+    drawn = random.random()
+    if drawn < 0.25:
         _draw_groups(random, options)
+    elif drawn < 0.5:
+        _draw_work(random, options)
     return options
+
+
+def _draw_work(random: Random, options: Options) -> None:
+    """Work queues live by the second as well, and nothing of theirs is about compaction."""
+    options.shared_groups = random.choice((1, 2, 2))
+    options.workers = random.choice((0, 1, 2, 4))
+    options.visibility_ms = random.choice((200, 1_000, 5_000))
+    options.attempts_max = random.choice((1, 2, 4))
+    options.held_max = random.choice((1, 5, 1_000))
+    options.session_ms_max = random.choice((1_000, 3_000, 6_000))
+    options.p_stray = random.choice((0.0, 0.02, 0.1))
+    options.p_delay = random.choice((0.0, 0.0, 0.3, 1.0)) if options.workers else random.choice((0.3, 1.0))
+    options.p_ttl = random.choice((0.0, 0.0, 0.3))
+    options.schedulers = random.choice((0, 1)) if options.p_delay else 0
+    options.undertakers = random.choice((0, 0, 1)) if options.workers else 0
+    options.producers = random.choice((1, 1, 2))
+    options.sequenced = random.choice((0, 0, 1))
+    options.consumers = random.choice((0, 1))
+    options.p_compact = options.p_tombstone = 0.0
+    options.steps = random.choice((150, 250, 400))
+    options.think_ns = random.choice((3_000_000, 30_000_000, 200_000_000))
 
 
 def _draw_groups(random: Random, options: Options) -> None:

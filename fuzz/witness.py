@@ -27,8 +27,9 @@ from goqueue.core.verbs import (
     PublishReply,
     Refusal,
 )
+from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
-from goqueue.fuzz.history import Asked, Message, TopicTerms, Violation, name_of, records_in
+from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, TopicTerms, Violation, name_of, records_in
 
 _FINAL = (Code.INVALID, Code.TOO_LARGE, Code.CORRUPT_BATCH, Code.PARTITION_NOT_FOUND)
 
@@ -47,10 +48,16 @@ class Witness:
         """A request is about to be handed to the node."""
         topic = getattr(request, "topic", getattr(request, "name", None))
         leader = node.led.topics.get(topic) if topic is not None else None
-        topic_id = leader.topic.topic_id if leader is not None else None
+        # Letters are known by what they say of their past, and not as messages of the topic that they lie in.
+        is_known = leader is not None and not leader.topic.name.endswith(LETTERS_ENDING)
+        topic_id = leader.topic.topic_id if leader is not None and is_known else None
         asked = Asked(to, name, request, topic_id)
         asked.at = self._sight.now
+        asked.topics = self._sight.topic_ids() if isinstance(request, PollWork) else {}
         self._history.asked(asked)
+        if isinstance(request, Publish):
+            self._note_times(asked, request)
+        self._history.deliveries.asked(asked.at, request)
         self._history.memberships.asked(asked.serial, asked.at, request)
         if isinstance(request, AlterTopic) and "fsync" in request.config:
             self._altered.add(request.name)
@@ -63,6 +70,15 @@ class Witness:
                 self._history.doomed(topic_id)
         for checker in self._checkers:
             checker.asked(asked)
+
+    def _note_times(self, asked: Asked, request: Publish) -> None:
+        """When messages are to come, and how long they are to be delivered."""
+        for message, record in zip(asked.messages, request.records, strict=True):
+            message.ttl_ms = record.ttl_ms
+            due_ms = self._sight.wall_ms + record.delay_ms if record.due_ms is None else record.due_ms
+            if record.due_ms is not None or record.delay_ms:
+                # One that is sent again may come by the first time it was sent.
+                message.due_ms = due_ms if message.due_ms is None else min(message.due_ms, due_ms)
 
     def _learn(self, topic: Topic) -> None:
         """What a topic promises is in its settings."""
@@ -81,6 +97,7 @@ class Witness:
             asked = self._history.open.get(to)
             if asked is not None:
                 asked.is_forgotten = True
+                self._history.deliveries.unanswered(asked.request)
 
     def answered(self, to: int, reply: Reply) -> None:
         """The node answered."""
@@ -92,11 +109,20 @@ class Witness:
             if isinstance(reply, Fetched):
                 asked.records = records_in(reply.batches)
                 asked.found = {record.offset: name_of(record) for record in asked.records}
+        if isinstance(asked.request, PollWork) and isinstance(reply, PolledWork):
+            # A poll may have waited for a topic to be made.
+            topics = {name: one for name, one in self._sight.topic_ids().items() if asked.topics.get(name, one) == one}
+            rotten = self._history.rotten
+            asked.given = [*self._history.deliveries.given(asked.request.group, topics, rotten, reply)]
         self._take_note(asked, reply)
         serials = asked.serial, self._history.count
         self._history.memberships.answered(*serials, asked.at, self._sight.now, asked.request, reply)
         for checker in self._checkers:
             checker.answered(asked, reply)
+        if isinstance(asked.request, PollWork):
+            for given in asked.given:
+                self._history.deliveries.give(asked.at, asked.request.member_id, given)
+        self._history.deliveries.answered(asked.at, self._sight.now, asked.request, reply)
 
     def _believed(self, asked: Asked, fetch: Fetch, reply: Fetched) -> Reply:
         """What a client makes of batches: where bits have rotted, it stops before the first whose sum is wrong.
@@ -138,10 +164,18 @@ class Witness:
             message.is_refused = result.code in _FINAL and message.sends == 1
         elif topic_id is None:
             raise Violation(f"{message.name!r} was taken for a topic that does not exist")
+        elif result.due_ms >= 0 and result.offset == NO_OFFSET:
+            message.is_kept = True
+        elif result.due_ms >= 0:
+            self.acknowledged += 1
+            message.is_kept, message.is_kept_strongly = True, self._is_strong(topic_id)
+            self._history.delayed[(topic_id, result.partition), result.offset + place] = message
         elif result.offset != NO_OFFSET:
             self.acknowledged += 1
-            at = topic_id, result.partition
-            self._history.acknowledged(message, at, result.offset + place, is_strong=self._is_strong(topic_id))
+            at, is_strong = (topic_id, result.partition), self._is_strong(topic_id)
+            # The answer to many messages waits for the last of them.
+            if is_strong or not self._history.was_voided(topic_id, asked):
+                self._history.acknowledged(message, at, result.offset + place, is_strong=is_strong)
 
     def _is_strong(self, topic_id: int) -> bool:
         """Whether an acknowledgement at this moment promises to survive a crash."""

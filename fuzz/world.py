@@ -22,8 +22,10 @@ from goqueue.core.groups.verbs import Polled
 from goqueue.core.node import Node, NodeOptions
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Caller, Fetched, PublishReply, Refusal
+from goqueue.core.work.verbs import PolledWork
 from goqueue.fuzz.checkers import CHECKERS
 from goqueue.fuzz.checkers.checker import HEALER, Sight
+from goqueue.fuzz.deliveries import Terms
 from goqueue.fuzz.faults import Interruptions, PowerCut
 from goqueue.fuzz.history import History
 from goqueue.fuzz.network import Connection, Network
@@ -38,7 +40,10 @@ from goqueue.fuzz.workloads.eager_member import EagerMember
 from goqueue.fuzz.workloads.member import Member
 from goqueue.fuzz.workloads.operator import Operator
 from goqueue.fuzz.workloads.producer import Producer
+from goqueue.fuzz.workloads.scheduler import Scheduler
 from goqueue.fuzz.workloads.sequenced import SequencedProducer
+from goqueue.fuzz.workloads.undertaker import Undertaker
+from goqueue.fuzz.workloads.worker import Worker
 from goqueue.storage.capture import Capture
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import NodeDisk, Opening, Work
@@ -104,9 +109,15 @@ class World:
             ("m", Member, options.members),
             ("e", EagerMember, options.eager_members),
             ("o", Operator, options.operators),
+            ("w", Worker, options.workers),
+            ("d", Scheduler, options.schedulers),
+            ("u", Undertaker, options.undertakers),
         ):
             self.clients += [cls(f"{kind}{at}", self.random(f"{kind}{at}"), options) for at in range(count)]
         self.sight.clients = self.clients
+        for group in (f"w{number}" for number in range(options.shared_groups)):
+            terms = Terms(options.visibility_ms * 1_000_000, options.attempts_max, group == "w1")
+            self.history.deliveries.terms[group] = terms
 
     def random(self, part: str) -> Random:
         """The generator of one part of the world."""
@@ -227,7 +238,7 @@ class World:
         self.sight.node = self.node_disk = self._store = None
         self._inbox.clear()
         self._connections.clear()
-        self.history.open.clear()
+        self.history.died()
         self._turn_due = None
         self.faults.operations_left = None
         self.faults.unwarned.clear()
@@ -258,7 +269,7 @@ class World:
             self.count(f"failed {operation}")
             parts = path.split("/")
             if operation == "sync" and parts[0] == "logs":
-                self._doubtful.setdefault("/".join(parts[:3]), False)
+                self._doubtful.setdefault("/".join(parts[:-1]), False)
                 self._void(self.sight.topic_ids().get(parts[1]))
         for stream, was_unsound in list(self._doubtful.items()):
             partition = self.sight.node.led.streams.get(stream) if self.sight.node is not None else None
@@ -306,7 +317,7 @@ class World:
                 self._answer(send.to, send.reply)
         for work in node_disk.take(self.now):
             self.later(self._duration(work), self._run, work, life=self.disk.life)
-        if not self._has_metadata and node._metadata is not None:
+        if not self._has_metadata and node.has_metadata:
             self._has_metadata = True
             for checker in self.checkers:
                 checker.started()
@@ -459,6 +470,8 @@ def _sum(content: Readable) -> str:
 def _digestible(reply: Reply) -> object:
     if isinstance(reply, Fetched):
         return _sum(reply.batches), reply.next_offset, reply.high_watermark
+    if isinstance(reply, PolledWork):
+        return [(one.topic, one.partition, _sum(one.batches), one.leases) for one in reply.parts]
     if isinstance(reply, Polled):
         return [(one.topic, one.partition, _sum(one.batches), one.first_offset, one.end_offset) for one in reply.parts]
     return reply

@@ -4,10 +4,16 @@ Whether somebody waits for the answer makes no difference, save to a fetch and t
 """
 
 from goqueue.core.calls import Reply
+from goqueue.core.dead.verbs import DeadRequest
+from goqueue.core.delay.verbs import DelayRequest
 from goqueue.core.groups.verbs import GroupRequest
 from goqueue.core.verbs import Fetch, Publish, PublishBatch, PublishReply, Refusal
+from goqueue.core.work.verbs import WorkRequest
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
+
+# What a node does not answer when it knows that nobody waits.
+_LET_GO = Fetch | GroupRequest | WorkRequest | DelayRequest | DeadRequest
 
 
 class Answers(Checker):
@@ -23,5 +29,5 @@ class Answers(Checker):
     def ended(self) -> None:
         """Nobody waits any more."""
         for asked in self.history.open.values():
-            if not (asked.is_forgotten and isinstance(asked.request, Fetch | GroupRequest)):
+            if not (asked.is_forgotten and isinstance(asked.request, _LET_GO)):
                 raise Violation(f"request {asked.to} of {asked.client} was never answered: {asked.request}"[:500])

@@ -4,7 +4,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.fuzz.history import Asked, History
+from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
 from goqueue.fuzz.workloads.client import Client
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -35,13 +35,17 @@ class Sight:
         return {} if self.node is None else {name: one.topic.topic_id for name, one in self.node.led.topics.items()}
 
     def partitions(self) -> list[tuple[int, Partition]]:
-        """(topic id, partition) of all that are open, of topics that are not the node's own."""
-        return [(topic_id, partition) for topic_id, partition in self.all_partitions() if not is_own(partition.topic)]
+        """(topic id, partition) of all that are open, of topics that clients made."""
+        return [(topic_id, partition) for topic_id, partition in self.all_partitions() if _is_made(partition.topic)]
 
     def all_partitions(self) -> list[tuple[int, Partition]]:
         """(topic id, partition) of all that are open, also of the node's own topics."""
         leaders = [] if self.node is None else self.node.led.topics.values()
         return [(leader.topic.topic_id, partition) for leader in leaders for partition in leader.partitions()]
+
+
+def _is_made(topic: str) -> bool:
+    return not is_own(topic) and not topic.endswith(LETTERS_ENDING)
 
 
 class Checker:

@@ -10,7 +10,7 @@ from goqueue.core.records.batch import read_header, split, validate
 from goqueue.core.records.record import Record
 from goqueue.core.verbs import Fetch, Fetched
 from goqueue.fuzz.checkers.checker import Checker
-from goqueue.fuzz.history import Asked, Violation
+from goqueue.fuzz.history import LETTERS_ENDING, Asked, Violation
 
 
 class Contents(Checker):
@@ -20,7 +20,8 @@ class Contents(Checker):
         """Judge one answer."""
         if isinstance(asked.request, Fetch) and isinstance(reply, Fetched):
             self._check_run(asked, asked.request, reply)
-            for record in asked.records:
+            # Letters say more than what they once were; `endings.py` looks at them.
+            for record in () if asked.request.topic.endswith(LETTERS_ENDING) else asked.records:
                 self._check_record(asked, record)
 
     def _check_run(self, asked: Asked, fetch: Fetch, reply: Fetched) -> None:

@@ -92,9 +92,9 @@ class Offsets(Checker):
                 topics.pop(name, None)
         if isinstance(request, CommitOffsets) and isinstance(reply, CommittedOffsets):
             self._committed(request, reply, topics)
-        elif isinstance(request, FetchOffsets):
+        elif isinstance(request, FetchOffsets) and request.group not in self.history.deliveries.terms:
             self._told(request.group, reply, topics)
-        elif isinstance(request, ResetOffsets) and isinstance(reply, list) and not request.dry_run:
+        elif isinstance(request, ResetOffsets) and isinstance(reply, list) and _shakes(asked):
             for change in reply:
                 assert isinstance(change, OffsetChange)
                 if request.topic in topics:

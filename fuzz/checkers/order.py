@@ -1,4 +1,7 @@
-"""Messages of one producer lie in a partition, lane by lane, in the order in which it sent them."""
+"""Messages of one producer lie in a partition, lane by lane, in the order in which it sent them.
+
+But for those that were to come later, also where that was so soon that they were taken at once.
+"""
 
 from goqueue.core.calls import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
@@ -15,7 +18,7 @@ class Order(Checker):
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Offsets grow as serial numbers do."""
         for message in asked.messages:
-            if message.place is None or message.may_repeat:
+            if message.place is None or message.may_repeat or message.due_ms is not None:
                 continue
             key = (message.client, *message.place, message.lane)
             serial, offset, name = self._latest.get(key, (-1, -1, b""))

@@ -52,7 +52,13 @@ class Producer(Client):
         key = random.choice(_KEYS)
         partition = self.draw_partition() if random.random() < 0.3 else None
         value, headers = self._content(key)
-        return NewRecord(key, value, headers, partition=partition, lane=random.choice(_LANES))
+        record = NewRecord(key, value, headers, partition=partition, lane=random.choice(_LANES))
+        options = self.options
+        if options.p_delay and random.random() < options.p_delay:
+            record.delay_ms = random.choice((1, 10, 100, 1_000, 1_000, 5_000))
+        if options.p_ttl and random.random() < options.p_ttl:
+            record.ttl_ms = random.choice((1, 500, 3_000, 1_000_000))
+        return record
 
     def _entry(self) -> tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]:
         """Some clients have no clock."""

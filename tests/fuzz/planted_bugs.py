@@ -170,14 +170,14 @@ def a_reply_dropped_on_a_failed_disk(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_second_answer(patch: pytest.MonkeyPatch) -> None:
-    real_send = Node._send
+    real_send = Node._answer
 
     def send(node: Node, to: int | None, reply: Reply) -> None:
         real_send(node, to, reply)
         if isinstance(reply, PublishReply) and to is not None and to % 20 == 0:
             node._ready.sends.append(Send(to, reply))
 
-    patch.setattr(Node, "_send", send)
+    patch.setattr(Node, "_answer", send)
 
 
 # --- what readers see

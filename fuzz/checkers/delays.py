@@ -1,0 +1,93 @@
+"""A message that is kept back comes when it is due or later, by the clock that the broker was told, and comes at all.
+
+It comes once (`once.py` sees to that), and not after its cancellation was answered. What somebody wanted cancelled or
+put off without hearing what came of it may come or not.
+"""
+
+from goqueue.core.calls import Reply
+from goqueue.core.delay.verbs import CancelDelayed, RescheduleDelayed
+from goqueue.core.verbs import Refusal
+from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.history import Asked, Message, Place, Violation, name_of
+
+
+class Delays(Checker):
+    """Remembers which messages have come."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        self._latest_ms = 0
+        self._come: set[bytes] = set()
+        self._cancelled: set[bytes] = set()
+        # What somebody spoke of before it was acknowledged: it may be any message of the topic.
+        self._guessed: set[tuple[Place, int]] = set()
+        self._guessed_ms: dict[int, int] = {}
+
+    def stepped(self) -> None:
+        """The clock that the broker has may be put back, so what counts is how far it ever was."""
+        self._latest_ms = max(self._latest_ms, self.sight.wall_ms)
+
+    def asked(self, asked: Asked) -> None:
+        """Somebody changes their mind."""
+        self.stepped()
+        message, request, topic_id = self._meant(asked), asked.request, asked.topic_id
+        if message is not None:
+            message.is_doubtful = True
+        elif topic_id is not None and isinstance(request, CancelDelayed | RescheduleDelayed):
+            self._guessed.add(((topic_id, request.partition), request.offset))
+        if isinstance(request, RescheduleDelayed) and topic_id is not None:
+            due_ms = request.due_ms if request.due_ms is not None else self.sight.wall_ms + request.delay_ms
+            if message is None:
+                self._guessed_ms[topic_id] = min(due_ms, self._guessed_ms.get(topic_id, due_ms))
+            elif message.due_ms is not None:
+                message.due_ms = min(message.due_ms, due_ms)
+
+    def _meant(self, asked: Asked) -> Message | None:
+        request = asked.request
+        if not isinstance(request, CancelDelayed | RescheduleDelayed) or asked.topic_id is None:
+            return None
+        return self.history.delayed.get(((asked.topic_id, request.partition), request.offset))
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Look at what has come, and what is not to come any more."""
+        self.stepped()
+        message = self._meant(asked)
+        if message is not None and isinstance(asked.request, CancelDelayed) and not isinstance(reply, Refusal):
+            if asked.topic_id is not None and self.history.is_strong(asked.topic_id):
+                if message.name in self._come:
+                    raise Violation(f"{message.name!r} has come, and was cancelled after that")
+                self._cancelled.add(message.name)
+        for name in [*asked.found.values(), *(name_of(given.record) for given in asked.given)]:
+            self._check_come(name)
+
+    def _check_come(self, name: bytes) -> None:
+        message = self.history.messages.get(name)
+        if message is None or message.due_ms is None:
+            return
+        guessed = [self._guessed_ms[one] for one in message.topic_ids if one in self._guessed_ms]
+        if min([message.due_ms, *guessed]) > self._latest_ms:
+            raise Violation(f"{name!r} is due at {message.due_ms}, and has come by {self._latest_ms}")
+        if name in self._cancelled:
+            raise Violation(f"{name!r} was cancelled, and has come")
+        self._come.add(name)
+
+    def overdue(self) -> str:
+        """What is promised to have come by now and has not, "" when there is no such thing."""
+        for (place, offset), message in self.history.delayed.items():
+            terms = self.history.terms.get(place[0])
+            is_doubtful = message.is_doubtful or (place, offset) in self._guessed
+            if message.due_ms is None or message.due_ms > self.sight.wall_ms or is_doubtful:
+                continue
+            if not message.is_kept_strongly or terms is None or terms.retains or message.may_repeat:
+                continue
+            if place[0] in self.history.is_doomed or place in self.history.rotten:
+                continue
+            if message.name not in self._come:
+                return f"{message.name!r}, kept at {offset} of {place}, was due at {message.due_ms} and has not come"
+        return ""
+
+    def ended(self) -> None:
+        """Everything was read."""
+        overdue = self.overdue()
+        if overdue:
+            raise Violation(f"nothing fails, and {overdue}")

@@ -1,0 +1,53 @@
+"""A message of a shared group is given to one member at a time, never again once acknowledged, and as often as agreed.
+
+Attempts count up. What is given is there: at its offset, as it was acknowledged when it was sent. A receipt that nobody
+was given does nothing.
+"""
+
+from goqueue.core.calls import Reply
+from goqueue.core.work.verbs import AckWork, PolledWork, PollWork, WorkDone
+from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.deliveries import Given
+from goqueue.fuzz.history import Asked, Violation, name_of
+
+
+class Leasing(Checker):
+    """Holds what polls give against what was given before."""
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Judge what is given, and note what is done."""
+        deliveries, request = self.history.deliveries, asked.request
+        if isinstance(request, PollWork) and isinstance(reply, PolledWork):
+            for given in asked.given:
+                self._check_given(asked, given)
+        elif isinstance(request, AckWork) and isinstance(reply, WorkDone):
+            known = deliveries.done(request, reply)
+            count = sum(run.count for run in request.receipts)
+            if reply.done + len(reply.refusals) != count:
+                raise Violation(f"of {count} receipts {reply.done} were done and {len(reply.refusals)} refused")
+            for hold in known:
+                deliveries.fate(hold.spot).is_acked = True
+
+    def _check_given(self, asked: Asked, given: Given) -> None:
+        deliveries, spot = self.history.deliveries, given.spot
+        message = self.history.promised.get(spot[1:3], {}).get(spot[3])
+        if message is not None and message.name != name_of(given.record):
+            raise Violation(f"{message.name!r} was acknowledged at {spot}, and {name_of(given.record)!r} is given")
+        if spot[0] in deliveries.meddled or spot[1:3] in self.history.rotten:
+            return
+        fate, now, run = deliveries.fate(spot), self.sight.now, given.run
+        if fate.is_acked:
+            raise Violation(f"{spot} was acknowledged, and is given again, as attempt {run.attempt}")
+        other = deliveries.live(now, fate)
+        if other is not None and now < asked.at + deliveries.terms[spot[0]].span_ns:
+            raise Violation(f"{spot} is {other.member_id}'s until {other.until}, and is given to somebody at {now}")
+        least = max(fate.attempt, fate.attempt_least)
+        if run.attempt < least:
+            raise Violation(f"{spot} is to be given as attempt {least} at least, and is as attempt {run.attempt}")
+        if run.attempt > deliveries.terms[spot[0]].attempts_max:
+            raise Violation(f"{spot} is given as attempt {run.attempt}, more than there are")
+
+    def lost(self, topic_id: int | None) -> None:
+        """What a weak topic promised of deliveries is gone with it."""
+        ids = {spot[1] for spot in self.history.deliveries.fates if topic_id is None or spot[1] == topic_id}
+        self.history.deliveries.lost({each for each in ids if not self.history.is_strong(each)})

@@ -1,0 +1,74 @@
+"""Whoever looks after dead letters and shared groups: browses, sends back, purges, asks how far all is, and meddles."""
+
+from random import Random
+
+from goqueue.core.calls import Reply, Request
+from goqueue.core.dead.verbs import (
+    BrowseDead,
+    CancelRedrive,
+    DescribeRedrive,
+    ListDeadTopics,
+    ListRedrives,
+    PurgeDead,
+    RedriveReply,
+    Sieve,
+    StartRedrive,
+)
+from goqueue.core.groups.verbs import DeleteGroup, FetchOffsets, ResetOffsets, ResetTo
+from goqueue.core.work.verbs import MeasureLanes, MeasureWork
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.workloads.client import Client
+
+
+class Undertaker(Client):
+    """Draws what to do and hopes for nothing."""
+
+    def __init__(self, name: str, random: Random, options: Options) -> None:
+        super().__init__(name, random, options)
+        self._redrives: list[str] = ["none"]
+        # Most worlds are to show what comes of letters that nobody touches.
+        self._is_bold = random.random() < 0.4
+        self._meddles = random.random() < 0.2
+
+    def next_request(self) -> Request:
+        """A question, or a change."""
+        random, letters = self.random, f"{self.draw_topic()}.dlq"
+        group = f"w{random.randrange(self.options.shared_groups)}"
+        if self._meddles and random.random() < 0.1:
+            reset = ResetOffsets(group, self.draw_topic(), random.choice((ResetTo.EARLIEST, ResetTo.LATEST)))
+            return random.choice((DeleteGroup(group), reset))
+        if self._is_bold and random.random() < 0.3:
+            return self._change(letters)
+        redrive_id = random.choice(self._redrives)
+        questions: tuple[Request, ...] = (
+            BrowseDead(letters, self._sieve(), random.choice((1, 100))), ListDeadTopics(), DescribeRedrive(redrive_id),
+            ListRedrives(), FetchOffsets(group), MeasureWork(), MeasureLanes(),
+        )  # fmt: skip
+        return random.choice(questions)
+
+    def _change(self, letters: str) -> Request:
+        random = self.random
+        is_dry = random.random() < 0.2
+        if random.random() < 0.2:
+            return CancelRedrive(random.choice(self._redrives))
+        if random.random() < 0.2:
+            return PurgeDead(letters, self._sieve(), is_dry)
+        to = random.choice(("", "", "", self.draw_topic(), letters, "nowhere"))
+        rate, limit = random.choice((0, 0, 5)), random.choice((0, 0, 2))
+        return StartRedrive(letters, to, self._sieve(), rate, limit, is_dry)
+
+    def _sieve(self) -> Sieve:
+        random = self.random
+        if random.random() < 0.6:
+            return Sieve()
+        reason = random.choice(("", "rejected", "max_attempts"))
+        return Sieve(reason, random.choice(("", "w0")), random.choice((None, b"a")))
+
+    def answered(self, request: Request, reply: Reply) -> None:
+        """Remember which redrives there are."""
+        if isinstance(reply, RedriveReply):
+            self._redrives = [*self._redrives, reply.redrive_id][-5:]
+
+    def think_ns(self) -> int:
+        """The living come first."""
+        return 2 * super().think_ns()
