@@ -10,6 +10,7 @@ from attrs import evolve
 from goqueue.core.calls import Reply, Request
 from goqueue.core.groups.verbs import PollGroup
 from goqueue.core.verbs import Caller, Fetch
+from goqueue.core.work.verbs import PollWork
 from goqueue.transports.rest.call import Answering
 
 
@@ -23,7 +24,7 @@ class PatientBroker:
 
     async def ask(self, caller: Caller, request: Request) -> Reply:
         """See Answering."""
-        if not isinstance(request, Fetch | PollGroup) or request.wait_ns <= 0:
+        if not isinstance(request, Fetch | PollGroup | PollWork) or request.wait_ns <= 0:
             return await self._broker.ask(caller, request)
         if not self._leaving:
             with trio.CancelScope() as scope:
