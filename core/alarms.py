@@ -42,7 +42,8 @@ class Alarms(Generic[Key]):
 
     def drop(self, key: Key) -> None:
         """Look at `key` no more."""
-        self._times.pop(key, None)
+        if self._times.pop(key, None) is not None:
+            self._sweep()
 
     def deadline(self) -> int | None:
         """The first time at which `due` has something."""
@@ -60,6 +61,7 @@ class Alarms(Generic[Key]):
             if times.get(key) == at:
                 del times[key]
                 come.append(key)
+        self._sweep()
         return come
 
     def _sweep(self) -> None:

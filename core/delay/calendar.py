@@ -45,6 +45,8 @@ from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Acks, Code, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal, Side
 
 _AHEAD_MS = 25
+# A move is due later than any could be intended: the clock was set back, and what comes before it must not wait for it.
+_SET_BACK_MS = 4 * _AHEAD_MS
 _INTENDED_MAX = 1_000
 _READ_BYTES = 256 << 10
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
@@ -333,6 +335,9 @@ class Calendar:
         assert self.data_stream is not None
         mover, ripe_ms = self._mover, wall_ms - 1
         mover.durable(self._durable)
+        next_ms = mover.first_due_ms
+        if next_ms is not None and next_ms > wall_ms + _SET_BACK_MS:
+            self._append(wall_ms, self.schedule.plan_withdrawal(mover.withdraw()))
         self._intend(wall_ms, budget)
         mover.fetch(self.stream)
         mover.write(ripe_ms, budget)

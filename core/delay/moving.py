@@ -103,6 +103,20 @@ class Mover:
         self._waiting.extend(moves)
         self._unsure.append((after, len(moves)))
 
+    def withdraw(self) -> int:
+        """Make none of the moves that wait; how many they are."""
+        count = len(self._waiting)
+        self.forget_contents()
+        self._waiting.clear()
+        self._unsure.clear()
+        self._sure = 0
+        return count
+
+    @property
+    def first_due_ms(self) -> int | None:
+        """The time of the next move, whatever is in its way."""
+        return self._waiting[0].due_ms if self._waiting else None
+
     def durable(self, count: int) -> None:
         """So many batches of the schedule are durable."""
         while self._unsure and self._unsure[0][0] <= count:
@@ -247,9 +261,10 @@ class Mover:
     def settle(self, data_stream: Partition) -> None:
         """Be done with the moves that the data keeps for certain."""
         log = data_stream.log
-        limit = log.next_offset if log.config.fsync is Fsync.NONE else log.synced_offset
+        is_certain = log.config.fsync is not Fsync.NONE
+        limit = log.synced_offset if is_certain else log.next_offset
         while self._written and 0 <= self._written[0].end_offset <= limit:
-            self._schedule.settle(len(self._written.popleft().moves))
+            self._schedule.settle(len(self._written.popleft().moves), is_certain=is_certain)
 
     def check(self) -> None:
         """Assert the invariants."""

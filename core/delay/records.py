@@ -78,6 +78,14 @@ class Intended:
 
 
 @define
+class Withdrawn:
+    """Messages that were intended wait again, as the clock was set back, and their numbers are free again."""
+
+    offsets: list[int]
+    marks: list[int]
+
+
+@define
 class SummaryBegun:
     """The parts of a summary follow; see the module's opening."""
 
@@ -98,8 +106,8 @@ class SummaryPart:
     marks: list[int]
 
 
-ControlRecord = Cancelled | Rescheduled | Intended | SummaryBegun | SummaryPart
-_CANCELLED, _RESCHEDULED, _INTENDED, _BEGUN, _PART = range(5)
+ControlRecord = Cancelled | Rescheduled | Intended | Withdrawn | SummaryBegun | SummaryPart
+_CANCELLED, _RESCHEDULED, _INTENDED, _BEGUN, _PART, _WITHDRAWN = range(6)
 
 
 def encode_control(record: ControlRecord, wall_ms: int) -> bytearray:
@@ -117,6 +125,8 @@ def _row(record: ControlRecord) -> tuple[int, Sequence[int]]:
         return _RESCHEDULED, (record.offset, record.due_ms)
     if isinstance(record, Intended):
         return _INTENDED, (record.first_sequence, record.settled, *record.offsets, *record.marks)
+    if isinstance(record, Withdrawn):
+        return _WITHDRAWN, (*record.offsets, *record.marks)
     if isinstance(record, SummaryBegun):
         moves = *record.sequences, *record.offsets, *record.marks
         return _BEGUN, (record.number, record.replay_from, record.parts, *moves)
@@ -147,6 +157,8 @@ def _read(kind: int, numbers: list[int]) -> ControlRecord | None:
         return Rescheduled(*numbers)
     if kind == _INTENDED and count >= 2 and count % 2 == 0:
         return Intended(numbers[0], numbers[1], *_columns(numbers[2:], 2))
+    if kind == _WITHDRAWN and count % 2 == 0:
+        return Withdrawn(*_columns(numbers, 2))
     if kind == _BEGUN and count >= 3 and count % 3 == 0:
         return SummaryBegun(numbers[0], numbers[1], numbers[2], *_columns(numbers[3:], 3))
     if kind == _PART and count % 2:

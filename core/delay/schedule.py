@@ -13,8 +13,9 @@ struck, the moves up to that number are done and those behind it are to be done,
     3 the first half of it is in the data: the second half is to be done
     4 all is in the data, and nobody was told: nothing is to be done
 
-Moves stay here until what they came to is on the disk for certain (`settle`), so a data stream that loses its end
-gets it again. An order behind a gap of numbers is no harm: numbers only rise.
+Moves that were not written to the data yet can be withdrawn, which makes their numbers free; no number is ever given to
+another message once the data may have it. Moves stay here until what they came to is on the disk for certain
+(`settle`), so a data stream that loses its end gets it again.
 
 Between two moves of one time those of a lane stand together, so that a burst becomes few batches.
 
@@ -35,6 +36,7 @@ from goqueue.core.delay.records import (
     Rescheduled,
     SummaryBegun,
     SummaryPart,
+    Withdrawn,
     due_of,
     lane_of,
     mark_of,
@@ -117,6 +119,11 @@ class Schedule:
         chosen.sort()
         return Intended(self.next_sequence, self.settled, [one[3] for one in chosen], [one[2] for one in chosen])
 
+    def plan_withdrawal(self, count: int) -> Withdrawn:
+        """Take back the last so many moves."""
+        moves = list(islice(self.moves, len(self.moves) - count, None))
+        return Withdrawn([move.offset for move in moves], [mark_of(move.due_ms, move.lane) for move in moves])
+
     def plan_summary(self, number: int, replay_from: int, parts: int) -> SummaryBegun:
         """The begin of a summary, with all that is on its way."""
         moves = self.moves
@@ -142,6 +149,8 @@ class Schedule:
         """A control record of the stream; what it names may be unknown to whoever began to read behind it."""
         if isinstance(record, Intended):
             self._intend(record)
+        elif isinstance(record, Withdrawn):
+            self._withdraw(record)
         elif isinstance(record, Cancelled):
             self._remove(record.offset)
         elif isinstance(record, Rescheduled):
@@ -151,8 +160,11 @@ class Schedule:
                 self.add(record.offset, record.due_ms, lane_of(mark))
         elif isinstance(record, SummaryPart) and record.number == self.summary:
             self.parts_missing -= 1
-            self._marks.update(zip(record.offsets, record.marks, strict=True))
-            for due_ms, offset in sorted(zip(map(due_of, record.marks), record.offsets, strict=True)):
+            # What was withdrawn since the summary began is there already.
+            marks = self._marks
+            rows = [row for row in zip(record.offsets, record.marks, strict=True) if row[0] not in marks]
+            marks.update(rows)
+            for due_ms, offset in sorted((due_of(mark), offset) for offset, mark in rows):
                 self._agenda.add(due_ms, offset)
 
     def begin(self, begun: SummaryBegun) -> None:
@@ -180,6 +192,15 @@ class Schedule:
         if self.moves:
             self.next_sequence = advance(self.moves[-1].sequence, 1)
 
+    def _withdraw(self, record: Withdrawn) -> None:
+        # Read again, they may seem done, as others were moved under their numbers since.
+        withdrawn = dict.fromkeys(record.offsets)
+        while self.moves and self.moves[-1].offset in withdrawn:
+            self.next_sequence = self.moves.pop().sequence
+        for offset, mark in zip(record.offsets, record.marks, strict=True):
+            if offset not in self._marks:
+                self.add(offset, due_of(mark), lane_of(mark))
+
     def is_moved(self, sequence: int) -> bool:
         """Whether the data had the move of a number when this began."""
         return self.moved is not None and not _is_behind(sequence, self.moved)
@@ -189,10 +210,12 @@ class Schedule:
         if mark is not None:
             self._agenda.drop(due_of(mark), offset)
 
-    def settle(self, count: int) -> None:
-        """The first so many moves are in the data for certain."""
+    def settle(self, count: int, *, is_certain: bool = True) -> None:
+        """The first so many moves are in the data, for certain or as far as its topic cares."""
         for _ in range(count):
-            self.settled = self.moves.popleft().sequence
+            move = self.moves.popleft()
+            if is_certain:
+                self.settled = move.sequence
 
     def check(self) -> None:
         """Assert the invariants."""

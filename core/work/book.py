@@ -1,6 +1,6 @@
-"""The ledger of one partition: the stream in which all groups' work queues on it are kept, and the dead letters' moves.
+"""The ledger of one partition: the stream in which all groups' work queues on it are kept, and moves of dead letters.
 
-Records of a queue lie under the name of its group, those of the moves under an empty key, and the secret of the receipts
+Records of a queue lie under the name of its group, those of the moves under an empty key, and the secret of receipts
 under a key of its own; a name without a value is a queue that ended. All that a turn changed is one batch.
 
     LOADING  --everything read-->  READY  --an append or a read is refused-->  FAILED  --opened, or a pause-->  LOADING

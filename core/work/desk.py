@@ -41,6 +41,8 @@ class Desk:
     floor: int = 0
     _floors: deque[tuple[int, int]] = field(factory=deque)
     _reading_from: int = 0
+    # Whether there were batches that are to be looked into.
+    _is_looking: bool = False
     _shelves: list[Shelf] = field(factory=list)
 
     @property
@@ -129,21 +131,31 @@ class Desk:
     def shelf(self, offset: int) -> Shelf | None:
         """Where a message is at hand."""
         for shelf in reversed(self._shelves):
-            if shelf.has(offset):
+            if shelf.has(offset) and (shelf.is_from_disk or not self._needs_records):
                 return shelf
         return None
+
+    @property
+    def _needs_records(self) -> bool:
+        """Whether records are looked into: then they come from the disk, since captures keep no others whole."""
+        settings = self.queue.settings
+        return self._is_looking or settings.key_ordered or settings.ttl_ms > 0
 
     def fetch(self, offset: int) -> Fetch:
         """The read that brings a message, and what comes after it."""
         self._reading_from = offset
         size = _AHEAD_BYTES if offset >= self.queue.ledger.window.reach else _BEHIND_BYTES
-        return Fetch(*self.slot, offset, size, looks=True)
+        return Fetch(*self.slot, offset, size, looks=True, from_disk=self._needs_records)
 
     def fetched(self, fetched: Fetched) -> bool:
         """Keep what was read; False when it is nothing."""
         shelf, window = Shelf.of(self._reading_from, fetched), self.queue.ledger.window
+        shelf.is_from_disk = self._needs_records
         if shelf.end <= shelf.start:
             return False
+        if shelf.needs_records and not shelf.is_from_disk:
+            self._is_looking = True
+            return True
         if window.unlike:
             kept = self._shelves[1 - _SHELVES_MAX :]
         else:

@@ -109,6 +109,9 @@ class Shelf:
     start: int
     end: int
     batches: Readable
+    # Whether some batch is to be looked into, whatever the queue asks for.
+    needs_records: bool = False
+    is_from_disk: bool = False
     _parts: list[_Batch] = field(factory=list, init=False)
     _firsts: list[int] = field(factory=list, init=False)
 
@@ -122,6 +125,7 @@ class Shelf:
             first, end = header.base_offset, header.next_offset
             is_whole = header.record_count == end - first
             offsets = range(0) if header.is_control else range(first, end) if is_whole else None
+            shelf.needs_records = shelf.needs_records or offsets is None or header.is_expiring
             shelf._parts.append(_Batch(header, first, end, at, offsets))
             shelf._firsts.append(first)
             at += header.size

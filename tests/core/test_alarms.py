@@ -55,3 +55,28 @@ def test_a_key_set_to_the_time_it_had_before_it_was_moved_comes_up_once() -> Non
     alarms.set("a", 5)
     assert alarms.due(5) == ["a"]
     assert alarms.due(9) == []
+
+
+def test_what_is_dropped_and_never_set_again_leaves_nothing_behind() -> None:
+    alarms = Alarms[int]()
+    for key in range(1_000):
+        alarms.set(key, key)
+        alarms.check()
+    for key in range(1_000):
+        alarms.drop(key)
+        alarms.check()
+    assert alarms.deadline() is None
+
+
+def test_leftovers_are_bounded_however_they_come_about() -> None:
+    alarms: Alarms[int] = Alarms()
+    for due in range(200):
+        alarms.set(1, 1_000 + due)
+        alarms.drop(1)
+        alarms.check()
+    for key in range(10):
+        alarms.set(key, key)
+        alarms.set(100 + key, 2_000)
+        alarms.drop(100 + key)
+    assert alarms.due(9) == [*range(10)]
+    alarms.check()

@@ -135,6 +135,19 @@ def test_letters_keep_order_and_lane_and_go_to_the_partition_of_their_number() -
         assert sum(count for lane, count in lanes if lane is Lane.LOW) == 200
 
 
+def test_more_partitions_than_may_be_busy_have_their_letters_moved_in_turn() -> None:
+    broker = begun(SimulatedDisk())
+    assert isinstance(broker.answer(CreateTopic("orders", 70)), TopicReply)
+    records = [NewRecord(b"k", b"v", partition=number) for number in range(70)]
+    assert isinstance(broker.answer(Publish("orders", records)), PublishReply)
+    member = join(broker)
+    while given := poll(broker, member):
+        broker.ask(_rejection(given))
+    for _ in range(10):
+        broker.settle()
+    assert counts(broker) == {"orders.dlq": 70}
+
+
 def test_the_topic_of_letters_is_like_its_source_but_keeps_all_that_is_in_it() -> None:
     broker = with_messages(
         SimulatedDisk(), 2, cleanup="compact", message_ttl="1h", fsync="interval", max_message_bytes=5000

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from goqueue.core.dead.verbs import (
+    BrowseDead,
     CancelRedrive,
     DescribeRedrive,
     ListRedrives,
@@ -415,6 +416,21 @@ def test_letters_that_come_where_others_were_lost_are_not_taken_for_gone() -> No
     assert len(browse(again)) == 4
     assert redrive(again).moved == 4
     assert sent_back(again, 8) == numbers(4)
+
+
+def test_letters_that_are_damaged_end_a_redrive_with_the_reason_and_are_shown_to_nobody() -> None:
+    disk = SimulatedDisk(5)
+    broker = with_letters(disk, 3)
+    disk.rot("logs/orders.dlq/0/00000000000000000000.log", 200, 3)
+    for path in disk.paths():
+        if path.startswith("logs/orders.dlq/0/"):
+            disk.evict(path)
+    ended = redrive(broker)
+    assert ended.state is RedriveState.FAILED
+    assert "orders.dlq" in ended.error
+    assert refused(broker.answer(BrowseDead("orders.dlq"))).code is Code.DAMAGED
+    assert len(broker.records("orders")) == 3
+    assert counts(broker) == {"orders.dlq": 3}
 
 
 def test_letters_in_memory_can_be_let_go_of_at_any_moment() -> None:

@@ -455,6 +455,19 @@ def test_a_clock_set_back_keeps_back_even_what_was_about_to_move() -> None:
     assert delivered(broker) == [b"5000"]
 
 
+def test_what_was_about_to_move_when_the_clock_was_set_back_holds_up_nothing() -> None:
+    broker = begun()
+    schedule(broker, 5_000, 5_001)
+    broker.later(4.99)
+    jump(broker, -24 * HOUR_MS)
+    schedule(broker, 1_000)
+    assert page(broker).count == 3
+    broker.later(2)
+    assert delivered(broker) == [b"1000"]
+    broker.later(24 * HOUR_MS / 1000)
+    assert delivered(broker) == [b"1000", b"5000", b"5001"]
+
+
 def test_messages_are_published_with_delays_while_the_clock_is_behind() -> None:
     broker = begun()
     schedule(broker, 5_000)

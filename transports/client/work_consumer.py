@@ -49,7 +49,7 @@ PREFETCH_BYTES_MAX = 1 << 40
 TURN_BYTES = 256 << 10
 # How long leaving waits for what was said to be answered.
 FAREWELL_NS = 5 * SECOND_NS
-HASTY_NS = SECOND_NS // 2
+HASTY_NS = 2 * SECOND_NS
 # Of slips with refusals so many are kept for the report; of the others only messages are counted.
 FAILED_MAX = 256
 # Nobody is told that these were refused: the lease was over, and that shows when the message is settled.

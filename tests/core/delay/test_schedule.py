@@ -11,6 +11,7 @@ from goqueue.core.delay.records import (
     Rescheduled,
     SummaryBegun,
     SummaryPart,
+    Withdrawn,
     encode_control,
     mark_of,
     read_control,
@@ -152,6 +153,44 @@ def test_moves_that_were_certain_once_are_not_made_again_though_the_data_has_for
     assert again.next_sequence == 4
 
 
+def test_withdrawn_moves_wait_again_and_are_numbered_anew() -> None:
+    live = with_messages(1, 2, 3, 4)
+    first = live.plan_moves(0, 4, 10)
+    assert first is not None
+    live.apply(first)
+    live.settle(1)
+    back = live.plan_withdrawal(2)
+    live.apply(back)
+    assert [move.offset for move in live.moves] == [1]
+    assert pending(live) == [(3, 2), (4, 3)]
+    second = live.plan_moves(0, 3, 10)
+    assert second is not None
+    live.apply(second)
+    assert second.first_sequence == 2
+    for moved, left in ((0, [1, 2]), (1, [2]), (2, [])):
+        again = with_messages(1, 2, 3, 4, moved=moved)
+        for record in (first, back, second):
+            again.apply(record)
+        assert [move.offset for move in again.moves] == left
+        assert pending(again) == [(4, 3)]
+        assert again.next_sequence == 3
+
+
+def test_what_is_withdrawn_while_a_summary_is_written_stands_in_it_once() -> None:
+    live = with_messages(10, 20, 30)
+    intend(live, 0, 20)
+    begun = live.plan_summary(7, 3, 1)
+    back = live.plan_withdrawal(1)
+    live.apply(back)
+    part = live.plan_part(7, [0, 1, 2])
+    again = Schedule()
+    again.begin(begun)
+    again.apply(back)
+    again.apply(part)
+    assert pending(again) == pending(live) == [(20, 1), (30, 2)]
+    assert again.moves == live.moves
+
+
 def test_a_summary_says_what_is_pending_and_on_its_way() -> None:
     live = with_messages(50, 10, 30, 20)
     intend(live, 0, 10)
@@ -190,6 +229,7 @@ moves = st.lists(st.tuples(sequences, offsets, marks))
         st.builds(Cancelled, offsets),
         st.builds(Rescheduled, offsets, st.integers(0, 253_402_300_799_999)),
         st.builds(lambda first, rows: Intended(first, 7, *columns(rows, 3)[1:]), sequences, moves),
+        st.builds(lambda rows: Withdrawn(*columns(rows, 3)[1:]), moves),
         st.builds(lambda *head, rows: SummaryBegun(*head, *columns(rows, 3)), offsets, offsets, offsets, rows=moves),
         st.builds(lambda number, rows: SummaryPart(number, *columns(rows, 3)[1:]), offsets, moves),
     )
@@ -218,6 +258,7 @@ def columns(rows: list[tuple[int, ...]], count: int) -> list[list[int]]:
         (b"\0\0\0\3", b"\0" * 32, "kind 3"),
         (b"\0\0\0\4", b"\0" * 16, "kind 4"),
         (b"\0\0\0\5", b"\0" * 8, "kind 5"),
+        (b"\0\0\0\6", b"\0" * 8, "kind 6"),
         (None, None, "no control record's size"),
     ],
 )
@@ -230,3 +271,17 @@ def test_a_message_is_no_control_record() -> None:
     [record] = iterate(encode([(0, b"key", b"value", ())]))
     with pytest.raises(BatchError):
         read_control(record)
+
+
+def test_what_a_topic_does_not_wait_for_is_moved_again_when_the_data_has_lost_it() -> None:
+    live = with_messages(1, 2)
+    first = live.plan_moves(0, 1, 10)
+    assert first is not None
+    live.apply(first)
+    live.settle(1, is_certain=False)
+    second = live.plan_moves(0, 2, 10)
+    assert second is not None
+    again = with_messages(1, 2)
+    for record in (first, second):
+        again.apply(record)
+    assert [move.offset for move in again.moves] == [0, 1]
