@@ -41,6 +41,7 @@ class Desk:
     floor: int = 0
     _floors: deque[tuple[int, int]] = field(factory=deque)
     _reading_from: int = 0
+    _is_reading_disk: bool = False
     # Whether there were batches that are to be looked into.
     _is_looking: bool = False
     _shelves: list[Shelf] = field(factory=list)
@@ -143,14 +144,14 @@ class Desk:
 
     def fetch(self, offset: int) -> Fetch:
         """The read that brings a message, and what comes after it."""
-        self._reading_from = offset
+        self._reading_from, self._is_reading_disk = offset, self._needs_records
         size = _AHEAD_BYTES if offset >= self.queue.ledger.window.reach else _BEHIND_BYTES
-        return Fetch(*self.slot, offset, size, looks=True, from_disk=self._needs_records)
+        return Fetch(*self.slot, offset, size, looks=True, from_disk=self._is_reading_disk)
 
     def fetched(self, fetched: Fetched) -> bool:
         """Keep what was read; False when it is nothing."""
         shelf, window = Shelf.of(self._reading_from, fetched), self.queue.ledger.window
-        shelf.is_from_disk = self._needs_records
+        shelf.is_from_disk = self._is_reading_disk
         if shelf.end <= shelf.start:
             return False
         if shelf.needs_records and not shelf.is_from_disk:

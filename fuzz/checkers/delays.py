@@ -37,7 +37,7 @@ class Delays(Checker):
             self._guessed.add(((topic_id, request.partition), request.offset))
         if isinstance(request, RescheduleDelayed) and topic_id is not None:
             due_ms = request.due_ms if request.due_ms is not None else self.sight.wall_ms + request.delay_ms
-            if message is None:
+            if message is None or not self.history.is_strong(topic_id):
                 self._guessed_ms[topic_id] = min(due_ms, self._guessed_ms.get(topic_id, due_ms))
             elif message.due_ms is not None:
                 message.due_ms = min(message.due_ms, due_ms)

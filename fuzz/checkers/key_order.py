@@ -8,6 +8,8 @@ their offsets; that is known only as long as no poll was given up and no process
 from bisect import bisect_left
 
 from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import LeaveGroup
+from goqueue.core.verbs import Refusal
 from goqueue.core.work.verbs import PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Given
@@ -30,15 +32,17 @@ class KeyOrder(Checker):
         self._is_shaken = self._lives > 1
 
     def asked(self, asked: Asked) -> None:
-        """A second poll of a member ends the first, and hands back what that was about to be given."""
+        """A second poll of a member, as its leaving, ends the first, and hands back what that was about to be given."""
         request, others = asked.request, self.history.open.values()
+        self._is_shaken |= isinstance(request, LeaveGroup)
         if isinstance(request, PollWork):
             polls = [one.request for one in others if isinstance(one.request, PollWork) and one is not asked]
             self._is_shaken |= any(poll.member_id == request.member_id for poll in polls)
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Judge what is given."""
-        self._is_shaken = self._is_shaken or asked.is_forgotten
+        is_refused = isinstance(asked.request, PollWork) and isinstance(reply, Refusal)
+        self._is_shaken = self._is_shaken or asked.is_forgotten or is_refused
         deliveries = self.history.deliveries
         for given in asked.given:
             spot = given.spot
@@ -51,7 +55,7 @@ class KeyOrder(Checker):
 
     def _check_key(self, given: Given) -> None:
         group, topic_id, partition, offset = given.spot
-        if given.record.key is None or not self.history.is_strong(topic_id):
+        if given.record.key is None or not self.history.is_strong(topic_id) or self.history.terms[topic_id].retains:
             return
         deliveries, key = self.history.deliveries, bytes(given.record.key)
         for before, message in self.history.promised.get((topic_id, partition), {}).items():

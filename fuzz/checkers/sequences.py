@@ -5,6 +5,7 @@ anything, so there the sequences have to grow and no more.
 """
 
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.apply import FIRST_PRODUCER_ID
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.verbs import Fetch, Fetched
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
@@ -29,7 +30,9 @@ class Sequences(Checker):
         place = asked.topic_id, asked.request.partition
         for batch in split(reply.batches):
             header = read_header(batch)
-            if not header.has_producer or header.base_offset < self._reached.get(place, 0):
+            # The broker's own numbers go on where they were in another stream.
+            is_sent = header.producer_id >= FIRST_PRODUCER_ID
+            if not is_sent or header.base_offset < self._reached.get(place, 0):
                 continue
             self._reached[place] = header.next_offset
             key = place, header.producer_id, header.producer_epoch
