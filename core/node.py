@@ -101,7 +101,7 @@ class Node:
         groups = GroupLeader(site, options.session_timeout_ms)
         self._delays = DelayLeader(site)
         work = WorkLeader(site, groups)
-        self._rooms = Rooms([groups, work, DeadLeader(site, work), self._delays], self._answer)
+        self._rooms = Rooms([groups, work, DeadLeader(site, work), self._delays])
         self._armed_at_ms = clock.wall_ms(0)
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
             CreateTopic: self._change,

@@ -18,7 +18,7 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.verbs import Caller
 from goqueue.core.wishes import Wish, Wishes, room_of
 
 # What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
@@ -87,7 +87,6 @@ class Rooms:
     """All rooms of a node; the wishes of each bear its number."""
 
     rooms: Sequence[Room]
-    _send: Callable[[int, Reply], None]
     _by_request: dict[type, Room] = field(init=False)
     _by_number: dict[int, Room] = field(init=False)
     # Answers to wishes that no room has heard of yet.
@@ -101,11 +100,7 @@ class Rooms:
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Hand a request to the room that takes it."""
-        room = self._by_request.get(type(request))
-        if room is not None:
-            room.ask(now, to, caller, request)
-        else:
-            self._send(to, Refusal(Code.UNAVAILABLE, f"{type(request).__name__} is not served yet"))
+        self._by_request[type(request)].ask(now, to, caller, request)
 
     def answered(self, number: int, reply: Reply) -> None:
         """Keep the answer to a wish until the rooms are attended to."""

@@ -114,9 +114,7 @@ class _Unacknowledged:
 class Partition:
     """The leader's side of one partition."""
 
-    def __init__(
-        self, topic: str, number: int, log: Log, recent: RecentBatches, side: Side = Side.DATA
-    ) -> None:
+    def __init__(self, topic: str, number: int, log: Log, recent: RecentBatches, side: Side = Side.DATA) -> None:
         self.topic = topic
         self.number = number
         self.side = side

@@ -106,6 +106,8 @@ class Book:
     _numbering: int = 0
     _reading: int = 0
     _appending: dict[int, _Batch] = field(factory=dict)
+    # Batches under way of which memory has let go; they may be in the stream or not, and it is read after that.
+    _forsaken: dict[int, None] = field(factory=dict)
     # Queues that may have something to write, and entries that are none of a queue's.
     _touched: dict[str, None] = field(factory=dict)
     _entries: list[Entry] = field(factory=list)
@@ -135,6 +137,8 @@ class Book:
         """The stream can be used: for the first time, or again and with other contents."""
         assert partition.side is Side.LEDGER
         self._pause_ns, self._start = _PAUSE_LEAST_NS, partition.log.start_offset
+        self._forsake()
+        self._forsaken = {}
         self._begin_load()
 
     def failed(self, why: str) -> None:
@@ -153,6 +157,7 @@ class Book:
         self.queues, self.moves, self._secret = {}, Moves(), b""
         self.lanes = LaneFeed(self, self._errands, self._turn)
         self._touched, self._entries = {}, []
+        self._forsaken |= dict.fromkeys(self._appending)
         self._appending, self.appended, self.durable = {}, 0, 0
         self._grown, self._page_bytes, self._page_offset = 0, 0, -1
         self._numbering = self._reading = 0
@@ -178,6 +183,9 @@ class Book:
             self._numbered(now, reply)
         elif number == self._reading:
             self._fetched(now, reply)
+        elif number in self._forsaken:
+            del self._forsaken[number]
+            self._read_first()
         elif number in self._appending:
             self._published(now, number, reply)
 
@@ -186,10 +194,15 @@ class Book:
         if isinstance(reply, ProducerReply):
             assert 0 < reply.producer_id < _EPOCHS_END
             self._epoch = reply.producer_id
-            self._read(self._start)
+            self._read_first()
         else:
             assert isinstance(reply, Refusal)
             self.unreadable(now, reply.message)
+
+    def _read_first(self) -> None:
+        """Begin to read, once there is a number for leases and nothing more comes to the stream."""
+        if self.standing is Standing.LOADING and not (self._numbering or self._reading or self._forsaken):
+            self._read(self._start)
 
     def _fetched(self, now: int, reply: Reply) -> None:
         self._reading = 0
@@ -352,7 +365,9 @@ class Book:
         assert sum(batch.number > 0 for batch in self._appending.values()) == self.appended - self.durable
         assert not self._appending or self.is_ready
         assert not self._retry_at or self.standing is Standing.FAILED
-        assert bool(self._reading or self._numbering) == (self.standing is Standing.LOADING)
+        is_loading = self.standing is Standing.LOADING
+        assert is_loading or not (self._reading or self._numbering)
+        assert bool(self._reading or self._numbering or self._forsaken) or not is_loading
         assert not self.queues or self.standing is not Standing.FAILED
         assert self._touched.keys() <= self.queues.keys()
         self.moves.check()

@@ -117,7 +117,8 @@ class WorkLeader:
         return hall
 
     def _settle_receipts(self, now: int, to: int, request: Settling) -> None:
-        refusal = problem(request)
+        # How often a message may fail is the group's to say, so nothing fails before the groups are known.
+        refusal = problem(request) or self._groups.unready()
         if refusal is not None:
             self._site.send(to, refusal)
             return

@@ -97,10 +97,14 @@ class Ledgers:
 
     def touch(self, slot: Slot, group: str) -> None:
         """The moves of a book that is ready were changed from outside, or the queue of a group."""
+        book = self.books.get(slot)
+        if book is None:
+            # Its topic was deleted within this turn.
+            return
         if group:
-            self.books[slot].touch(group)
+            book.touch(group)
         else:
-            self._turn.touch(self.books[slot])
+            self._turn.touch(book)
 
     def refusal(self, topics: list[str]) -> Refusal | None:
         """Why nothing can be said of some topics for now."""
@@ -318,18 +322,19 @@ class Ledgers:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        times = [self._alarms.deadline(), *(self.books[slot].deadline() for slot in self._ailing)]
+        ends = self._alarms.deadline() if self._groups.is_ready else None
+        times = [ends, *(self.books[slot].deadline() for slot in self._ailing)]
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
-        """Do what is due."""
+        """Do what is due; a lease ends only when it is known how often its group tries a message."""
         for slot in [*self._ailing]:
             book = self.books[slot]
             book.wake(now)
             if book.standing is not Standing.FAILED:
                 del self._ailing[slot]
         self._follow(now)
-        for group, slot in self._alarms.due(now):
+        for group, slot in self._alarms.due(now) if self._groups.is_ready else ():
             desk = self._polls.halls[group].desks[slot]
             desk.book.touch(group)
             desk.queue.wake(now)

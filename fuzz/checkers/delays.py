@@ -53,7 +53,8 @@ class Delays(Checker):
         self.stepped()
         message = self._meant(asked)
         if message is not None and isinstance(asked.request, CancelDelayed) and not isinstance(reply, Refusal):
-            if asked.topic_id is not None and self.history.is_strong(asked.topic_id):
+            is_sure = asked.topic_id is not None and self.history.is_strong(asked.topic_id)
+            if is_sure and not message.may_repeat:
                 if message.name in self._come:
                     raise Violation(f"{message.name!r} has come, and was cancelled after that")
                 self._cancelled.add(message.name)
@@ -67,7 +68,7 @@ class Delays(Checker):
         guessed = [self._guessed_ms[one] for one in message.topic_ids if one in self._guessed_ms]
         if min([message.due_ms, *guessed]) > self._latest_ms:
             raise Violation(f"{name!r} is due at {message.due_ms}, and has come by {self._latest_ms}")
-        if name in self._cancelled:
+        if name in self._cancelled and not message.may_repeat:
             raise Violation(f"{name!r} was cancelled, and has come")
         self._come.add(name)
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from goqueue.core.groups.journal import JOURNAL_STREAM
 from goqueue.core.groups.verbs import (
     DeleteGroup,
     FetchOffsets,
@@ -16,9 +17,10 @@ from goqueue.core.groups.verbs import (
 )
 from goqueue.core.verbs import AlterTopic, Code, DeleteTopic, NewRecord, Publish, Refusal
 from goqueue.core.work import book
-from goqueue.core.work.verbs import AckWork, PolledWork, PollWork, WorkDone
+from goqueue.core.work.leader import WorkLeader
+from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, WorkDone
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.node_disk import Work
+from goqueue.storage.node_disk import Opening, Work
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import (
@@ -69,6 +71,38 @@ def test_an_acknowledgement_that_cannot_be_kept_is_refused_and_may_be_shown_agai
     assert ack(broker, receipts(given)).done in (0, 2)
     disk.crash(0.5)
     assert broker.reports
+
+
+def test_a_ledger_is_read_again_only_when_what_was_being_written_is_in_it() -> None:
+    """Else what comes of it after that is read before what the queue has done meanwhile, and contradicts it."""
+    disk = SimulatedDisk()
+    broker = with_messages(disk, 3)
+    member = join(broker)
+    poll(broker, member, 1)
+    broker.ask(PollWork("billing", member, 1))
+    broker.settle(is_ledger_sync)
+    # As when the partition has lost messages that its queues knew of.
+    room = next(room for room in broker.node._rooms.rooms if isinstance(room, WorkLeader))
+    room.books["orders", 0].reload()
+    broker.settle(is_ledger_sync)
+    broker.release()
+    broker.settle()
+    assert ack(broker, receipts(poll(broker, member))).done
+    disk.crash(0.0)
+    begun(disk).node.check()
+
+
+def test_nothing_fails_before_it_is_known_how_often_it_may() -> None:
+    disk = SimulatedDisk()
+    broker = with_messages(disk, 1)
+    given = poll(broker, join(broker, max_attempts=1))
+    disk.crash(0.0)
+    again = DrivenBroker(disk)
+    again.settle(lambda work: isinstance(work, Opening) and work.stream == JOURNAL_STREAM)
+    assert refused(again.answer(NackWork(receipts(given)))).code is Code.UNAVAILABLE
+    again.release()
+    again.settle()
+    assert nack(again, receipts(given)).dead == 1
 
 
 def test_what_a_refused_poll_was_given_comes_to_another_one() -> None:

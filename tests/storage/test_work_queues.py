@@ -1,7 +1,7 @@
 """Members of shared groups are given messages, and what they say of them outlives the broker."""
 
 from goqueue.core.verbs import Code
-from goqueue.core.work.verbs import PollWork, WorkDone
+from goqueue.core.work.verbs import PolledWork, PollWork, WorkDone
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import (
@@ -62,7 +62,8 @@ def test_a_poll_waits_for_messages() -> None:
     assert broker.answered() == []
     publish(broker, 2)
     reply = broker.taken(to)
-    assert offsets(reply.parts) == [0, 1]  # type: ignore[union-attr]
+    assert isinstance(reply, PolledWork)
+    assert offsets(reply.parts) == [0, 1]
 
 
 def test_a_poll_that_waited_in_vain_is_answered_with_nothing() -> None:
