@@ -100,6 +100,7 @@ class Rooms:
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Hand a request to the room that takes it."""
+        self._hear(now)
         self._by_request[type(request)].ask(now, to, caller, request)
 
     def answered(self, number: int, reply: Reply) -> None:
@@ -110,12 +111,16 @@ class Rooms:
         """Have all rooms hear that the topics are others."""
         self._topics_differ = True
 
-    def attend(self, now: int, perform: Callable[[int, int, Wish], None]) -> None:
-        """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
+    def _hear(self, now: int) -> None:
+        """No room is to be asked or told of a topic that it does not know to be gone."""
         if self._topics_differ:
             self._topics_differ = False
             for room in self.rooms:
                 room.topics_changed(now)
+
+    def attend(self, now: int, perform: Callable[[int, int, Wish], None]) -> None:
+        """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
+        self._hear(now)
         for room in self.rooms:
             room.settle(now)
         rounds = 0
@@ -145,16 +150,19 @@ class Rooms:
 
     def opened(self, now: int, partition: Partition) -> None:
         """A stream can be used."""
+        self._hear(now)
         for room in self.rooms:
             room.opened(now, partition)
 
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be used."""
+        self._hear(now)
         for room in self.rooms:
             room.failed(now, stream, why)
 
     def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a stream."""
+        self._hear(now)
         for room in self.rooms:
             room.news(now, partition)
 

@@ -227,10 +227,11 @@ class Ledgers:
         self._polls.close(desk)
 
     def _desks(self, slot: Slot) -> list[Desk]:
-        """All desks of a partition."""
+        """All desks of a partition; a queue that was begun in this turn has none yet."""
         if slot not in self._loads:
             return []
-        return [self._polls.halls[group].desks[slot] for group in self.books[slot].queues]
+        halls = [self._polls.halls.get(group) for group in self.books[slot].queues]
+        return [hall.desks[slot] for hall in halls if hall is not None and slot in hall.desks]
 
     def news(self, partition: Partition) -> None:
         """There may be more to read in a partition."""
