@@ -27,7 +27,7 @@ from goqueue.core.groups.pacing import Pacing
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.sessions import Session, Sessions
 from goqueue.core.groups.shared import SharedNews
-from goqueue.core.groups.state import Change, Entry, Group, Groups, GroupStands, Member, change_of, entry_of
+from goqueue.core.groups.state import Change, Group, Groups, GroupStands, Member, change_of, entry_of
 from goqueue.core.groups.verbs import (
     AlterGroup,
     CommitOffsets,
@@ -53,6 +53,7 @@ from goqueue.core.groups.verbs import (
     WatchGroup,
 )
 from goqueue.core.groups.watches import Watch, Watches
+from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Caller, Code, Refusal
 
 OFFSETS_KEPT_MS = 7 * 24 * 3_600_000

@@ -13,19 +13,15 @@ start. `opened` says that the partition was recovered, and may hold more or less
 Invariant: batches are answered in the order in which they were appended, or one of them is refused and ends READY.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
 
 from attrs import define, field
 
 from goqueue.core.calls import Reply
 from goqueue.core.errors import BatchError
-from goqueue.core.groups.state import Entry
 from goqueue.core.metadata import MakeOwnTopic
-from goqueue.core.records.batch import validate
-from goqueue.core.records.build import encode
-from goqueue.core.records.record import iterate
-from goqueue.core.records.varint import Readable
+from goqueue.core.records.entries import Entry, batches_of, entries_in
 from goqueue.core.verbs import (
     Acks,
     Fetch,
@@ -45,7 +41,6 @@ JOURNAL_CONFIG: dict[str, object] = {
     "max_message_bytes": 64 << 20,
     "retention_hours": -1,
 }
-BATCH_BYTES = 1 << 20
 _READ_BYTES = 1 << 20
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
 
@@ -141,7 +136,7 @@ class Journal:
     def _keep(self, now: int, fetched: Fetched) -> None:
         """Take what was read, and read on."""
         try:
-            for key, value in _entries(fetched.batches):
+            for key, value in entries_in(fetched.batches):
                 if value is None:
                     self._loaded.pop(key, None)
                 else:
@@ -161,7 +156,7 @@ class Journal:
     def append(self, wall_ms: int, entries: Iterable[Entry]) -> None:
         """Write entries; they are durable when `durable` has come to what `appended` is then."""
         assert self.standing is Standing.READY
-        for batch in _batches(wall_ms, entries):
+        for batch in batches_of(wall_ms, entries):
             self.appended += 1
             self._appending[self._wishes.ask(PublishBatch(JOURNAL_TOPIC, 0, batch, Acks.ALL))] = None
 
@@ -194,29 +189,3 @@ class Journal:
         assert not self._appending or self.standing is Standing.READY
         assert not self._retry_at or self.standing is Standing.FAILED
         assert bool(self._reading) == (self.standing is Standing.LOADING)
-
-
-def _entries(batches: Readable) -> Iterator[Entry]:
-    """The records of some batches. Raises BatchError where they are damaged."""
-    at = 0
-    while at < len(batches):
-        size = validate(batches, at, compacted=True).size
-        for record in iterate(batches[at : at + size]):
-            yield bytes(record.key or b""), None if record.value is None else bytes(record.value)
-        at += size
-
-
-def _batches(wall_ms: int, entries: Iterable[Entry]) -> list[bytearray]:
-    """Entries as batches of about a megabyte at most; one entry is never cut."""
-    batches: list[bytearray] = []
-    records: list[tuple[int, bytes, bytes | None, tuple[()]]] = []
-    size = 0
-    for key, value in entries:
-        records.append((wall_ms, key, value, ()))
-        size += len(key) + len(value or b"")
-        if size >= BATCH_BYTES:
-            batches.append(encode(records))
-            records, size = [], 0
-    if records:
-        batches.append(encode(records))
-    return batches

@@ -24,6 +24,7 @@ from goqueue.core.groups.records import (
 )
 from goqueue.core.groups.settings import Value
 from goqueue.core.groups.verbs import GroupMode
+from goqueue.core.records.entries import Entry
 
 Member = MemberRecord
 Slot = tuple[str, int]
@@ -125,7 +126,6 @@ class OffsetStands:
 
 
 Change = GroupStands | OffsetStands
-Entry = tuple[bytes, bytes | None]
 
 
 @define

@@ -16,7 +16,7 @@ is still there.
 Invariants: batches are durable in their order. Nothing is in `queues` that was not replayed or begun here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 
 from attrs import define, field
@@ -25,10 +25,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.dead.moves import Moves
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.partition.partition import Partition
-from goqueue.core.records.batch import validate
-from goqueue.core.records.build import encode
-from goqueue.core.records.record import iterate
-from goqueue.core.records.varint import Readable
+from goqueue.core.records.entries import Entry, batches_of, entries_in
 from goqueue.core.room import Site
 from goqueue.core.verbs import (
     Acks,
@@ -53,13 +50,10 @@ from goqueue.core.work.settings import WorkSettings
 MOVES_KEY, SECRET_KEY = b"", b"\x00secret"
 _SECRET_BYTES = 32
 _READ_BYTES = 1 << 20
-_BATCH_BYTES = 1 << 20
 _PAGE_BYTES_MIN = 1 << 20
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
 # Lease numbers have 31 bits for the epoch.
 _EPOCHS_END = 1 << 31
-
-Entry = tuple[bytes, bytes | None]
 
 
 class Standing(Enum):
@@ -214,7 +208,7 @@ class Book:
             self._ready()
             return
         try:
-            for key, value in _entries(reply.batches):
+            for key, value in entries_in(reply.batches):
                 self._replay(now, key, value)
         except (BatchError, ProtocolError) as error:
             self.unreadable(now, str(error))
@@ -309,7 +303,7 @@ class Book:
         return [*touched]
 
     def _append(self, now: int, entries: list[Entry], *, is_page: bool = False) -> None:
-        batches = _batches(self._site.clock.wall_ms(now), entries)
+        batches = batches_of(self._site.clock.wall_ms(now), entries)
         size = sum(map(len, batches))
         self._grown += size
         self.appended += 1
@@ -373,29 +367,3 @@ class Book:
         self.moves.check()
         for queue in self.queues.values():
             queue.check()
-
-
-def _entries(batches: Readable) -> Iterator[Entry]:
-    """The records of some batches. Raises BatchError where they are damaged."""
-    at = 0
-    while at < len(batches):
-        size = validate(batches, at, compacted=True).size
-        for record in iterate(batches[at : at + size]):
-            yield bytes(record.key or b""), None if record.value is None else bytes(record.value)
-        at += size
-
-
-def _batches(wall_ms: int, entries: list[Entry]) -> list[bytearray]:
-    """Entries as batches of about a megabyte at most; one entry is never cut."""
-    batches: list[bytearray] = []
-    records: list[tuple[int, bytes, bytes | None, tuple[()]]] = []
-    size = 0
-    for key, value in entries:
-        records.append((wall_ms, key, value, ()))
-        size += len(key) + len(value or b"")
-        if size >= _BATCH_BYTES:
-            batches.append(encode(records))
-            records, size = [], 0
-    if records:
-        batches.append(encode(records))
-    return batches

@@ -15,7 +15,7 @@ from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.polling import Polls
 from goqueue.core.groups.reader import Poll, Reader
 from goqueue.core.groups.sessions import Session, Sessions
-from goqueue.core.groups.state import Change, Entry, Group, Groups, Member
+from goqueue.core.groups.state import Change, Group, Groups, Member
 from goqueue.core.groups.verbs import (
     CommitOffsets,
     CommittedOffsets,
@@ -25,6 +25,7 @@ from goqueue.core.groups.verbs import (
     OffsetChange,
     ResetOffsets,
 )
+from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Code, Refusal
 from goqueue.fuzz.options import Options
 from tests.fuzz.planted_bugs import Bug

@@ -23,8 +23,9 @@ from goqueue.core.client.membership import (
 )
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.state import Entry, Slot
+from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import GroupAnswer, JoinGroup, RevokePartitions
+from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Caller
 
 MS = 1_000_000

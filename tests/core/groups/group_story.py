@@ -23,7 +23,7 @@ from goqueue.core.clock import Clock
 from goqueue.core.cluster.durations import parse_duration_ms
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.rebalance import assigned, to_revoke
-from goqueue.core.groups.state import Entry, Group, GroupStands, Member, change_of
+from goqueue.core.groups.state import Group, GroupStands, Member, change_of
 from goqueue.core.groups.verbs import (
     AlterGroup,
     CommitOffsets,
@@ -52,6 +52,7 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
+from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Caller, Refusal
 
 WALL_MS = 1_700_000_000_000

@@ -9,7 +9,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.polling import Polls
-from goqueue.core.groups.state import Entry, Slot
+from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import (
     GroupRequest,
     Joined,
@@ -20,6 +20,7 @@ from goqueue.core.groups.verbs import (
 )
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.build import rebuild
+from goqueue.core.records.entries import Entry
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Caller, Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
 from goqueue.core.wishes import Wishes

@@ -10,7 +10,6 @@ from goqueue.core.capture.values import ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.state import Entry
 from goqueue.core.groups.verbs import (
     DeleteGroup,
     DescribeGroup,
@@ -30,6 +29,7 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
+from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Caller, Code, Refusal
 
 MS = 1_000_000

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.state import Entry, Slot
+from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import (
     CommitOffsets,
     CommittedOffsets,
@@ -30,6 +30,7 @@ from goqueue.core.groups.verbs import (
     Partitions,
     RevokePartitions,
 )
+from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Caller, Code, Refusal
 from tests.core.groups.group_story import MS, WALL_MS, rebuilt
 
