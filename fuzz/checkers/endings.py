@@ -40,13 +40,13 @@ class Endings(Checker):
             raise Violation(f"a letter of {group!r} is {name!r}, which nobody sent")
         at = request.topic, request.partition, record.offset
         before = self._letters.setdefault((group, name), at)
-        if message.place is None or not self.history.is_strong(message.place[0]):
+        if message.place is None or not self.history.is_strong(message.place[0]) or message.may_repeat:
             return
-        if before != at and not message.may_repeat:
+        if before != at:
             raise Violation(f"{name!r} is a letter of {group} at {before} and at {at}")
         spot = group, *message.place, message.offset
         told = (headers.get("goqueue.dlq.partition"), headers.get("goqueue.dlq.offset"))
-        if told != (b"%d" % spot[2], b"%d" % spot[3]) and not message.may_repeat:
+        if told != (b"%d" % spot[2], b"%d" % spot[3]):
             raise Violation(f"{name!r} lies at {spot}, and its letter says {told}")
         fate, now = self.history.deliveries.fate(spot), self.sight.now
         if fate.is_acked and not message.ttl_ms and not self.history.deliveries.may_have_failed(now, spot):
