@@ -80,9 +80,8 @@ class Coordinator:
     _pacing: Pacing = field(factory=Pacing)
     _watches: Watches = field(factory=Watches)
     rebalances: Rebalances = field(factory=Rebalances)
-    # Groups in which something is to be let go of, so that a heartbeat need not look at every member.
+    # Groups in which something is to be let go of; and those without members, by when to see if they are forgotten.
     _moving: dict[str, None] = field(factory=dict)
-    # Groups without members, by when they are to be looked at for being forgotten.
     _expiries: Alarms[str] = field(factory=Alarms)
 
     # --- what is asked

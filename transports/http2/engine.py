@@ -38,7 +38,8 @@ KNOWN_SETTINGS = frozenset(int(code) for code in SettingCodes)
 _HEAD = struct.Struct(">HBBBL")
 _DATA, _HEADERS, _CONTINUATION = 0x0, 0x1, 0x9
 _END_STREAM, _END_HEADERS = 0x1, 0x4
-_READING = frozenset((StreamState.OPEN, StreamState.HALF_CLOSED_LOCAL))
+_READING = (StreamState.OPEN, StreamState.HALF_CLOSED_LOCAL)
+_WRITING = (StreamState.HALF_CLOSED_REMOTE, StreamState.OPEN)
 
 
 class Engine(H2Connection):
@@ -106,10 +107,12 @@ class Engine(H2Connection):
             return False
         if not self.highest_inbound_stream_id < stream_id <= STREAM_ID_MAX or not stream_id & 1:
             return False
-        stream = self._begin_new_stream(stream_id, AllowedStreamIDs.ODD).state_machine
-        stream.state = StreamState.OPEN
-        stream.client = False
-        stream.headers_received = True
+        window, peers_window = self.local_settings.initial_window_size, self.remote_settings.initial_window_size
+        stream = self.streams[stream_id] = H2Stream(stream_id, self.config, window, peers_window)
+        stream.max_outbound_frame_size = self.max_outbound_frame_size
+        self.highest_inbound_stream_id = stream_id
+        state = stream.state_machine
+        state.state, state.client, state.headers_received = StreamState.OPEN, False, True
         return True
 
     def admit_response(self, stream_id: int, *, end: bool) -> bool:
@@ -148,6 +151,31 @@ class Engine(H2Connection):
 
     def send_block(self, stream_id: int, headers: Headers, *, end: bool) -> None:
         """Send headers or trailers; on a client, the first ones of a stream open it."""
+        if not self._admit_block(stream_id, headers, end=end):
+            self._decide_block(stream_id, headers, end=end)
+        self._emit_block(stream_id, self.encoder.encode(headers), _END_STREAM if end else 0)
+
+    def _admit_block(self, stream_id: int, headers: Headers, *, end: bool) -> bool:
+        """Note the headers or trailers of a response that is in order; False if h2 has to look at them."""
+        stream = self.streams.get(stream_id)
+        if stream is None or self.state_machine.state is not ConnectionState.SERVER_OPEN:
+            return False
+        state = stream.state_machine
+        if state.client is not False or state.state not in _WRITING or bool(state.headers_sent) != end:
+            return False
+        if not end:
+            if headers[0][1][:1] == b"1":
+                return False
+            state.headers_sent = True
+        elif state.trailers_sent:
+            return False
+        else:
+            state.trailers_sent = True
+            _end_writing(state)
+        return True
+
+    def _decide_block(self, stream_id: int, headers: Headers, *, end: bool) -> None:
+        """Have h2 look at what is sent."""
         self.state_machine.process_input(ConnectionInputs.SEND_HEADERS)
         stream = self.streams.get(stream_id)
         if stream is None:
@@ -160,7 +188,6 @@ class Engine(H2Connection):
         )
         if end:
             stream.state_machine.process_input(StreamInputs.SEND_END_STREAM)
-        self._emit_block(stream_id, self.encoder.encode(headers), _END_STREAM if end else 0)
 
     def send_part(self, stream: H2Stream, data: Readable, *, end: bool) -> None:
         """Send one frame of DATA, which the caller knows to fit both windows and the frame size, on an open stream."""
@@ -254,6 +281,15 @@ def _end_reading(state: H2StreamStateMachine) -> None:
     else:
         state.state = StreamState.CLOSED
         state.stream_closed_by = StreamClosedBy.RECV_END_STREAM
+
+
+def _end_writing(state: H2StreamStateMachine) -> None:
+    """We have sent our last frame."""
+    if state.state is StreamState.OPEN:
+        state.state = StreamState.HALF_CLOSED_LOCAL
+    else:
+        state.state = StreamState.CLOSED
+        state.stream_closed_by = StreamClosedBy.SEND_END_STREAM
 
 
 def _head(size: int, kind: int, flags: int, stream_id: int) -> bytes:

@@ -45,7 +45,7 @@ from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work.verbs import AckWork, WorkDone
 from goqueue.proto import groups, v1
-from goqueue.proto.fields import made
+from goqueue.proto.fields import contents, fields_of, made
 from goqueue.proto.refusals import invalid, missing, refusal
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
@@ -54,6 +54,7 @@ from goqueue.transports.services.calls import caller_of
 from goqueue.transports.services.group_reading import GroupReading
 from goqueue.transports.services.refusals import LEAVING, refused
 from goqueue.transports.services.settling import SETTLINGS, Settlement, Settling, Sheaf
+from goqueue.transports.services.stream_replies import stream_reply
 from goqueue.transports.services.work_reading import WorkReading
 from goqueue.transports.trio_beside import beside
 from goqueue.transports.trio_parking import Parking
@@ -117,7 +118,7 @@ class GroupStream:
             self._work.stop()
             self._reading.close()
         if self._lost is not None and self._lost.code is Code.SHUTTING_DOWN:
-            self._call.put(self._call.codec.encode(v1.ConsumeReply(leaving=made(v1.Leaving))))
+            self._call.put(stream_reply(self._call.codec, 0, "leaving", made(v1.Leaving)))
         elif self._lost is not None:
             raise refused(self._lost)
         elif self._flaw is not None:
@@ -210,14 +211,15 @@ class GroupStream:
         if not member.is_shared:
             why = f"{which} is for groups of mode shared, and group {member.group} is exclusive"
             return Refusal(Code.WRONG_MODE, why, which)
-        if message.group not in ("", member.group):
+        fields = contents(message)
+        if fields["group"] not in ("", member.group):
             return invalid(f"this stream is a member of group {member.group}", "group")
-        message.group = member.group
+        fields_of(message)["group"] = member.group
         return None
 
     def _settled(self, settling: Settling, request_id: int, reply: Reply) -> None:
         assert isinstance(reply, WorkDone)
-        self._say(request_id, **{settling.answer: settling.reply(reply)})
+        self._say(request_id, settling.answer, settling.reply(reply))
 
     def _acked(self, acks: Sheaf, reply: Reply) -> None:
         if isinstance(reply, Refusal):
@@ -261,7 +263,7 @@ class GroupStream:
         self._unwatch()
         is_shared = reply.mode is GroupMode.SHARED
         self._member = member = _Member(group, reply.member_id, reply.generation, reply.seen, is_shared)
-        self._say(request_id, joined=groups.joined_reply(reply))
+        self._say(request_id, "joined", groups.joined_reply(reply))
         self._read_on(member, reply.assigned)
         self._watch_for(member)
 
@@ -277,21 +279,21 @@ class GroupStream:
 
     def _committed(self, request_id: int, reply: Reply) -> None:
         assert isinstance(reply, CommittedOffsets)
-        self._say(request_id, committed=groups.committed_offsets_reply(reply))
+        self._say(request_id, "committed", groups.committed_offsets_reply(reply))
 
     def _revoke(self, request_id: int, message: v1.RevokeRequest) -> None:
         self._pass_on(request_id, message, groups.revoke_partitions_request, self._revoked)
 
     def _revoked(self, request_id: int, reply: Reply) -> None:
         assert isinstance(reply, RevokedPartitions)
-        self._say(request_id, revoked=groups.revoked_partitions_reply(reply))
+        self._say(request_id, "revoked", groups.revoked_partitions_reply(reply))
 
     def _heartbeat(self, request_id: int, message: v1.HeartbeatRequest) -> None:
         self._pass_on(request_id, message, groups.group_heartbeat_request, self._beaten)
 
     def _beaten(self, request_id: int, reply: Reply) -> None:
         assert isinstance(reply, GroupBeat)
-        self._say(request_id, assignment=groups.group_beat_reply(reply))
+        self._say(request_id, "assignment", groups.group_beat_reply(reply))
         self._learn(reply)
 
     def _pass_on(
@@ -336,7 +338,7 @@ class GroupStream:
 
     def _left(self, request_id: int, member: _Member, reply: Reply) -> None:
         if reply is None:
-            self._say(request_id, left=groups.leave_reply(None))
+            self._say(request_id, "left", groups.leave_reply(None))
             self._has_heard_all = True
             return
         assert isinstance(reply, Refusal)
@@ -353,8 +355,9 @@ class GroupStream:
         self._broker.post(self._caller, LeaveGroup(member.group, member.member_id), _drop)
 
     def _grant(self, _request_id: int, message: v1.Credit) -> None:
-        self._feed.credit.grant(message.messages, message.bytes)
-        self._work.visibility_ms = message.visibility_timeout_ms or self._work.visibility_ms
+        fields = contents(message)
+        self._feed.credit.grant(fields["messages"], fields["bytes"])
+        self._work.visibility_ms = fields["visibility_timeout_ms"] or self._work.visibility_ms
         self._feed.stirred.wake()
         self._hear()
 
@@ -362,7 +365,7 @@ class GroupStream:
         wanted = groups.seek_request(message)
         why = wanted if isinstance(wanted, Refusal) else self._reading.seek(wanted.positions)
         if why is None:
-            self._say(request_id, sought=made(v1.SeekReply))
+            self._say(request_id, "sought", made(v1.SeekReply))
         else:
             self._refuse(request_id, why)
         self._hear()
@@ -409,7 +412,7 @@ class GroupStream:
             return
         member.generation, member.seen = beat.generation, beat.seen
         if not member.is_shared:
-            self._say(0, assignment=groups.group_beat_reply(beat))
+            self._say(0, "assignment", groups.group_beat_reply(beat))
             self._reading.follow(member.group, beat.assigned)
 
     def _post(self, request: GroupRequest | Settlement, receive: Callable[[Reply], None], size: int = 0) -> None:
@@ -431,10 +434,10 @@ class GroupStream:
             receive(request_id, reply)
 
     def _refuse(self, request_id: int, why: Refusal) -> None:
-        self._say(request_id, refusal=refusal(why))
+        self._say(request_id, "refusal", refusal(why))
 
-    def _say(self, request_id: int, **reply: Any) -> None:  # noqa: ANN401 - one field of the oneof
-        body = self._call.codec.encode(v1.ConsumeReply(request_id=request_id, **reply))
+    def _say(self, request_id: int, which: str, message: Any) -> None:  # noqa: ANN401 - of several classes
+        body = stream_reply(self._call.codec, request_id, which, message)
         try:
             self._feed.put(body)
         except StreamGone:

@@ -91,7 +91,7 @@ class Sheaf:
 
 
 def _count(runs: list[ReceiptRun]) -> int:
-    return sum(run.count for run in runs)
+    return runs[0].count if len(runs) == 1 else sum([run.count for run in runs])
 
 
 def _share(runs: list[ReceiptRun], by_stem: dict[str, dict[int, ReceiptRefusal]]) -> WorkDone:

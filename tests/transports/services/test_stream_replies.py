@@ -1,5 +1,7 @@
 """The envelope of a reply on a member's stream, against the general codec."""
 
+import dataclasses
+
 import betterproto
 import pytest
 
@@ -35,6 +37,6 @@ def test_a_reply_is_read_as_it_was_meant(which: str, message: betterproto.Messag
 
 
 def test_each_answer_that_a_stream_gives_has_its_envelope() -> None:
-    fields = {name for name, meta in v1.ConsumeReply()._betterproto.meta_by_field_name.items() if meta.group}
+    fields = {field.name for field in dataclasses.fields(v1.ConsumeReply) if field.metadata["betterproto"].group}
     # Batches have envelopes of their own.
     assert {which for which, _ in REPLIES} == fields - {"leased", "batches"}
