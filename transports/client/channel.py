@@ -224,9 +224,7 @@ class Channel:
         try:
             await call.send(request)
             await call.finish()
-            # With several calls under way, one send for all of them is cheaper.
-            if self._link.is_alone:
-                call.flush()
+            call.flush()
             replies = await call.receive()
             if replies:
                 replies += await call.receive()

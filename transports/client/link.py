@@ -162,11 +162,6 @@ class Link:
             stream.reset(H2_CANCEL)
             self.kick()
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether one call is under way, and no other."""
-        return len(self._exchanges) == 1
-
     def flush(self) -> None:
         """Have it sent now, as far as that needs no waiting."""
         if not self._connection.idle and self.carrier is not None:
