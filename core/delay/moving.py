@@ -26,7 +26,7 @@ from goqueue.core.log.producers import MOVER_ID, advance
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import split, validate
 from goqueue.core.records.build import BatchBuilder
-from goqueue.core.records.headers import Headers
+from goqueue.core.records.headers import EXPIRES, Headers
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.verbs import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal, Side
 
@@ -37,7 +37,6 @@ _READ_BYTES_MAX = 256 << 10
 _WRITTEN_BYTES_MAX = 8 << 20
 # Messages nearer to each other than this are read in one go.
 _NEAR = 64
-_EXPIRES = "goqueue.expires"
 
 
 @define
@@ -319,7 +318,7 @@ def _copied(record: Record) -> Record:
 
 def _later(headers: Headers, span_ms: int) -> Headers:
     """Headers of a message that was put off: it expires as much later, or earlier."""
-    return tuple((name, _shifted(value, span_ms) if name == _EXPIRES else value) for name, value in headers)
+    return tuple((name, _shifted(value, span_ms) if name == EXPIRES else value) for name, value in headers)
 
 
 def _shifted(value: bytes | None, span_ms: int) -> bytes | None:
