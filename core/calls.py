@@ -4,6 +4,7 @@ The words themselves are where they belong: those of topics and messages in `ver
 rooms.
 """
 
+from goqueue.core.cluster.verbs import ClusterAnswer, ClusterRequest
 from goqueue.core.dead.verbs import DeadAnswer, DeadRequest
 from goqueue.core.delay.verbs import DelayAnswer, DelayRequest
 from goqueue.core.groups.verbs import GroupAnswer, GroupRequest
@@ -49,6 +50,7 @@ Request = (
     | WorkRequest
     | DelayRequest
     | DeadRequest
+    | ClusterRequest
 )
 Reply = (
     TopicReply
@@ -64,6 +66,7 @@ Reply = (
     | WorkAnswer
     | DelayAnswer
     | DeadAnswer
+    | ClusterAnswer
     | Refusal
     | None
 )

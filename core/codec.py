@@ -1,190 +1,126 @@
 """attrs classes as bytes and back: one codec for whatever the core persists or sends to a peer.
 
-A message is the number of its class, a version, and the fields in the order in which the class declares them:
-integers as zigzag varints, text and bytes behind their length, lists behind their count, an optional behind a byte.
-What to do with a field is read once from its annotation. A newer version than known is refused; fields may only be
-added at the end, with a default, together with a higher version, so that an older writer's bytes still decode.
+A message is the number of its class, a version, and the fields in the order in which the class declares them, each as
+its annotation says (`shapes.py`). A newer version than known is refused; fields may only be added at the end, with a
+default, together with a higher version, so that an older writer's bytes still decode.
+
+Records on the disk are flat, and of an older one the last fields are just not there. A message for a peer has others
+in it, so there each field that was added says since when (`shapes.since`), and is neither written for a peer of an
+older version nor expected of it.
 """
 
-import types
-from collections.abc import Callable
-from enum import StrEnum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import attrs
+from attrs import define
 
 from goqueue.core.errors import ProtocolError
-from goqueue.core.records.varint import INT64_MAX, decode_varlong, encode_varlong
+from goqueue.core.records.varint import Readable, decode_varlong, encode_varlong
+from goqueue.core.shapes import Parts, Read, Shapes, Special, Write
 
-_Write = Callable[[Any, list[bytes]], None]
-_Read = Callable[[bytes, int], tuple[Any, int]]
+__all__ = ["Codec"]
 
 
-@attrs.define
+@define
 class _Kind:
-    """How a class is written and read."""
+    """How a class is written and read in one version."""
 
     number: int
-    version: int
     cls: type
+    begins: bytes
     names: list[str]
-    writes: list[_Write]
-    reads: list[_Read]
+    writes: list[Write]
+    reads: list[Read]
     required: int
+
+
+class _Edition:
+    """All classes as they are in one version."""
+
+    def __init__(self, version: int, classes: dict[int, type], inner: dict[type, int], special: Special) -> None:
+        shapes = Shapes(version, inner, special)
+        self.by_number = {number: _kind(shapes, number, version, cls) for number, cls in classes.items()}
+        self.by_class = {kind.cls: kind for kind in self.by_number.values()}
 
 
 class Codec:
     """A set of classes that can be told apart by their numbers."""
 
-    def __init__(self, classes: dict[int, type], version: int = 1) -> None:
-        self._by_number = {number: _kind(number, version, cls) for number, cls in classes.items()}
-        self._by_class = {kind.cls: kind for kind in self._by_number.values()}
+    def __init__(
+        self,
+        classes: dict[int, type],
+        version: int = 1,
+        special: Special | None = None,
+        oldest: int = 1,
+        inner: dict[type, int] | None = None,
+    ) -> None:
+        assert 0 < oldest <= version
+        self.version = version
+        self.oldest = oldest
+        self._classes = classes
+        self._special = special or {}
+        # The numbers of classes within messages, where a field may hold one of several.
+        self._inner = inner or {}
+        self._editions = {version: self._make_edition(version)}
 
     def encode(self, message: object) -> bytes:
         """The bytes of a message of a known class."""
-        kind = self._by_class[type(message)]
-        parts = [encode_varlong(kind.number), encode_varlong(kind.version)]
-        for name, write in zip(kind.names, kind.writes, strict=True):
-            write(getattr(message, name), parts)
-        return b"".join(parts)
+        return b"".join(self._written(message, self.version))
 
-    def decode(self, content: bytes) -> Any:
+    def pieces(self, message: object, version: int) -> list[Readable]:
+        """The bytes of a message for whoever reads a version; what is large in it is not copied."""
+        return self._written(message, version).joined()
+
+    def _written(self, message: object, version: int) -> Parts:
+        kind = self._edition(version).by_class.get(type(message))
+        if kind is None:
+            raise ProtocolError(f"a {type(message).__name__} cannot be sent")
+        parts = Parts()
+        parts.append(kind.begins)
+        try:
+            for name, write in zip(kind.names, kind.writes, strict=True):
+                write(getattr(message, name), parts)
+        except UnicodeEncodeError as error:
+            raise ProtocolError(f"a text in a {type(message).__name__} has no UTF-8: {error.reason}") from None
+        return parts
+
+    def _edition(self, version: int) -> _Edition:
+        edition = self._editions.get(version)
+        if edition is None:
+            assert self.oldest <= version <= self.version, f"version {version} is not written"
+            edition = self._editions[version] = self._make_edition(version)
+        return edition
+
+    def _make_edition(self, version: int) -> _Edition:
+        return _Edition(version, self._classes, self._inner, self._special)
+
+    def decode(self, content: Readable) -> Any:
         """The message in `content`, or ProtocolError."""
         number, at = decode_varlong(content, 0)
         version, at = decode_varlong(content, at)
-        kind = self._by_number.get(number)
-        if kind is None:
+        newest = self._editions[self.version].by_number.get(number)
+        if newest is None:
             raise ProtocolError(f"message kind {number} is unknown to this release")
-        if not 0 < version <= kind.version:
-            raise ProtocolError(f"{kind.cls.__name__} has version {version}, this release reads up to {kind.version}")
+        name = newest.cls.__name__
+        if not self.oldest <= version <= self.version:
+            raise ProtocolError(f"{name} has version {version}, this release reads up to {self.version}")
+        kind = self._edition(version).by_number[number]
         values: list[Any] = []
         for read in kind.reads:
-            if version < kind.version and at == len(content) and len(values) >= kind.required:
+            if version < self.version and at == len(content) and len(values) >= kind.required:
                 break
             value, at = read(content, at)
             values.append(value)
         if at != len(content):
-            raise ProtocolError(f"{len(content) - at} bytes follow a {kind.cls.__name__}")
+            raise ProtocolError(f"{len(content) - at} bytes follow a {name}")
         return kind.cls(*values)
 
 
-def _kind(number: int, version: int, cls: type) -> _Kind:
-    hints = get_type_hints(cls)
-    fields = attrs.fields(cls)
-    pairs = [_pair(hints[each.name]) for each in fields]
-    required = sum(each.default is attrs.NOTHING for each in fields)
-    names = [each.name for each in fields]
-    return _Kind(number, version, cls, names, [pair[0] for pair in pairs], [pair[1] for pair in pairs], required)
-
-
-def _pair(hint: Any) -> tuple[_Write, _Read]:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        [inner] = [argument for argument in arguments if argument is not type(None)]
-        return _optional(*_pair(inner))
-    if origin is list:
-        return _many(*_pair(arguments[0]), list)
-    if origin is dict:
-        return _mapping(_pair(arguments[0]), _pair(arguments[1]))
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return _text(hint)
-    pairs = {int: _integer(), bool: _flag(), str: _text(str), bytes: _bytes()}
-    assert hint in pairs, f"{hint} cannot be encoded"
-    return pairs[hint]
-
-
-def _integer() -> tuple[_Write, _Read]:
-    return lambda value, parts: parts.append(encode_varlong(value)), decode_varlong
-
-
-def _flag() -> tuple[_Write, _Read]:
-    def read(content: bytes, at: int) -> tuple[bool, int]:
-        value, at = decode_varlong(content, at)
-        if value not in (0, 1):
-            raise ProtocolError(f"expected 0 or 1, found {value}")
-        return value == 1, at
-
-    return lambda value, parts: parts.append(encode_varlong(int(value))), read
-
-
-def _bytes() -> tuple[_Write, _Read]:
-    def write(value: bytes, parts: list[bytes]) -> None:
-        parts += (encode_varlong(len(value)), value)
-
-    return write, _read_bytes
-
-
-def _read_bytes(content: bytes, at: int) -> tuple[bytes, int]:
-    size, at = decode_varlong(content, at)
-    if not 0 <= size <= len(content) - at:
-        raise ProtocolError(f"expected {size} bytes, found {len(content) - at}")
-    return content[at : at + size], at + size
-
-
-def _text(cls: type[str]) -> tuple[_Write, _Read]:
-    def write(value: str, parts: list[bytes]) -> None:
-        spelled = value.encode()
-        parts += (encode_varlong(len(spelled)), spelled)
-
-    def read(content: bytes, at: int) -> tuple[str, int]:
-        spelled, at = _read_bytes(content, at)
-        try:
-            return cls(spelled.decode()), at
-        except ValueError:
-            raise ProtocolError(f"{spelled[:40]!r} is no {cls.__name__}") from None
-
-    return write, read
-
-
-def _optional(inner_write: _Write, inner_read: _Read) -> tuple[_Write, _Read]:
-    read_flag = _flag()[1]
-
-    def write(value: Any, parts: list[bytes]) -> None:
-        parts.append(encode_varlong(int(value is not None)))
-        if value is not None:
-            inner_write(value, parts)
-
-    def read(content: bytes, at: int) -> tuple[Any, int]:
-        present, at = read_flag(content, at)
-        return inner_read(content, at) if present else (None, at)
-
-    return write, read
-
-
-def _many(inner_write: _Write, inner_read: _Read, collect: Callable[[list[Any]], Any]) -> tuple[_Write, _Read]:
-    def write(values: Any, parts: list[bytes]) -> None:
-        parts.append(encode_varlong(len(values)))
-        for value in values:
-            inner_write(value, parts)
-
-    def read(content: bytes, at: int) -> tuple[Any, int]:
-        count, at = decode_varlong(content, at)
-        if not 0 <= count <= min(len(content) - at, INT64_MAX):
-            raise ProtocolError(f"{count} items do not fit into {len(content) - at} bytes")
-        values = []
-        for _ in range(count):
-            value, at = inner_read(content, at)
-            values.append(value)
-        return collect(values), at
-
-    return write, read
-
-
-def _mapping(key: tuple[_Write, _Read], value: tuple[_Write, _Read]) -> tuple[_Write, _Read]:
-    def write_item(item: Any, parts: list[bytes]) -> None:
-        key[0](item[0], parts)
-        value[0](item[1], parts)
-
-    def read_item(content: bytes, at: int) -> tuple[Any, int]:
-        name, at = key[1](content, at)
-        held, at = value[1](content, at)
-        return (name, held), at
-
-    def collect(items: list[Any]) -> dict[Any, Any]:
-        collected = dict(items)
-        if len(collected) != len(items):
-            raise ProtocolError("a key stands twice in a mapping")
-        return collected
-
-    write_all, read_all = _many(write_item, read_item, collect)
-    return lambda values, parts: write_all(values.items(), parts), read_all
+def _kind(shapes: Shapes, number: int, version: int, cls: type) -> _Kind:
+    fields = shapes.fields(cls)
+    required = sum(each.default is attrs.NOTHING for each in attrs.fields(cls))
+    names = [name for name, _ in fields]
+    begins = encode_varlong(number) + encode_varlong(version)
+    return _Kind(
+        number, cls, begins, names, [shape[0] for _, shape in fields], [shape[1] for _, shape in fields], required
+    )

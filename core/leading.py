@@ -1,33 +1,41 @@
-"""Which topics a node leads: it follows the metadata, has streams opened and folders removed, and says what has come.
+"""Which streams a node leads and follows: it follows what is agreed, opens and removes, and says what has come.
 
-The metadata log decides; nothing here does. A stream that was recovered arrives as a partition, one of a topic that is
-gone leaves, and whoever asked for either is answered when it is so. What the node makes of that is its own affair
-(`Follower`): reads, alarms and rooms are not known here.
+What is agreed decides; nothing here does. A stream that was recovered arrives as a partition that is led or a replica
+that follows, changes from one to the other when the agreed place of its partition says so, and leaves with its topic
+or when its partition is to be elsewhere. Whoever asked for a topic is answered when it is so. What the node makes of
+that is its own affair (`Follower`): reads, alarms and rooms are not known here.
 
-Invariants: a topic is led, being removed, or neither; each stream of a topic that is led was asked to be opened once.
+Invariants: a topic is known, being removed, or neither; each stream that is to be here was asked to be opened once;
+what is led is in `Led.streams`, what is followed in `Led.replicas`, under one name at most once.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from attrs import define, evolve, field
 
+from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM, Agreed, Agreement, Changed
 from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.apply import ClusterState, Topic
+from goqueue.core.cluster.apply import Topic
+from goqueue.core.cluster.changes import AddSide, FinishDelete, MakeOwnTopic
+from goqueue.core.cluster.plans import answer as answer_of
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.led import Led
-from goqueue.core.log.config import LogConfig
-from goqueue.core.log.effects import SyncToken
 from goqueue.core.log.log import Log, LogState
-from goqueue.core.metadata import METADATA_STREAM, AddSide, FinishDelete, MakeOwnTopic, Metadata
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import deleted
-from goqueue.core.ready import Open, Remove
-from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import AlterTopic, CreateTopic, DeleteTopic, InitProducer, Refusal, Side
+from goqueue.core.ready import Open, Remove, SaveVote
+from goqueue.core.replication.replica import Replica
+from goqueue.core.replication.replication import Replication
+from goqueue.core.replication.roles import demoted, promoted
+from goqueue.core.topics import Held, TopicLeader
+from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, ProducerReply, Refusal, Side
 
-Changing = CreateTopic | MakeOwnTopic | AddSide | AlterTopic | DeleteTopic | InitProducer
+# A removal that the controller did not hear of is told again after so long.
+_AGAIN_NS = 1_000_000_000
 
 
 @define(eq=False)
@@ -36,48 +44,60 @@ class Follower:
 
     # Tell whoever asked.
     answer: Callable[[int | None, Reply], None]
-    # A stream can be used: for the first time, or again after its disk failed.
+    # A stream can be written: for the first time, again after its disk failed, or as a new leader does.
     arrived: Callable[[int, Partition, bool], None]
-    # A stream cannot be used for now.
+    # A stream is followed from here on, or again after its disk failed.
+    followed: Callable[[int, Replica], None]
+    # A stream is not led here, or cannot be used for now.
     closed: Callable[[int, str, str], None]
     # The settings of a stream are others.
-    altered: Callable[[Partition], None]
-    # A stream is gone, and this is why.
+    altered: Callable[[Held], None]
+    # A stream that was led is led no more, and what is made of those who wait for it.
     left: Callable[[Partition, Refusal], None]
-    # There are other topics.
+    # A stream is here no more, or has another role.
+    dropped: Callable[[Held], None]
+    # There are other topics, or other leaders.
     topics_changed: Callable[[], None]
 
 
 @define(eq=False)
 class Leading:
-    """The topics of a node; `opens` and `removes` are what the driver is asked for."""
+    """The topics of a node; `opens`, `removes` and `finished` are what the driver and the controller are asked for."""
 
     clock: Clock
     led: Led
+    agreement: Agreement
     _follower: Follower
     _recent: RecentBatches
-    _partitions_default: int
     # What a topic gets besides what its maker says of it.
     _topic_config: dict[str, Value]
-    metadata: Metadata | None = None
+    # None in a node that is alone, and leads all that it has.
+    _replication: Replication | None
+    # The number of this process among all that this node has been; None in a node that is alone.
+    _incarnation: int | None
     opens: list[Open] = field(factory=list)
     removes: list[Remove] = field(factory=list)
-    # Deleted topics whose folders the driver is removing, and who asked for it.
-    _removals: dict[str, int | None] = field(factory=dict)
+    # Topics whose folders are gone here.
+    finished: list[FinishDelete] = field(factory=list)
+    is_open: bool = False
+    # Deleted topics whose folders the driver is removing, and those whose folders are gone, with when to say so again.
+    _removals: dict[str, None] = field(factory=dict)
+    _unsaid: dict[str, int] = field(factory=dict)
+    # Who waits for a topic to be gone.
+    _deleters: dict[str, list[int]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.opens.append(Open(METADATA_STREAM, LogConfig(retention_ms=-1)))
+        self.opens.append(Open(METADATA_STREAM, METADATA_CONFIG))
 
     @property
     def is_settled(self) -> bool:
         """Whether it is known of every partition that was there at the start if it can be used."""
-        return self.metadata is not None and self.led.is_settled()
+        return self.is_open and self.led.is_settled()
 
-    # --- requests
+    # --- what is agreed
 
-    def change(self, now: int, to: int, request: Changing) -> None:
+    def change(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - whatever the agreement has plans for
         """Take a request that changes what is agreed on; it is answered when it has come to be."""
-        assert self.metadata is not None
         if isinstance(request, CreateTopic):
             request = evolve(request, config={**self._topic_config, **request.config})
         leader = self.led.topics.get(request.name) if isinstance(request, AddSide) else None
@@ -85,166 +105,279 @@ class Leading:
             leader.awaited_by.append(to)
             self._answer_opened(leader)
             return
-        self.metadata.ask(now, to, request)
-        self._proceed(now)
+        self.agreement.ask(now, to, request)
+        self.agreement.proceed(now)
 
-    def _proceed(self, now: int) -> None:
-        """Let the metadata go as far as it can without the disk."""
-        assert self.metadata is not None
-        for to, answer in self.metadata.plan_next(now):
-            self._follower.answer(to, answer)
+    def metadata_opened(self, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None) -> None:
+        """The metadata was recovered, at first or after a failure or a cut."""
+        self.agreement.opened(now, state, entries, vote)
+        self.is_open = True
 
-    # --- what the driver reports of the metadata
+    def follow(self, now: int) -> Changed:
+        """Make what is here what is agreed, as far as that has changed, and answer what has come to be."""
+        changed = self.agreement.take_changed()
+        names = changed.topics
+        if changed.everything:
+            state = self.agreement.state
+            names = dict.fromkeys([*self.led.topics, *state.topics, *state.removing, *self._deleters])
+        for name in names:
+            self._follow_topic(now, name)
+        for to, answer in self.agreement.take_answers():
+            self._answer(to, answer)
+        return changed
 
-    def metadata_opened(self, now: int, state: LogState, records: Iterable[bytes]) -> None:
-        """The metadata was recovered, at first or after a failure; `records` are all values in it."""
-        if self.metadata is not None:
-            self.metadata.reopened(now, state, records)
-        else:
-            log = Log(METADATA_STREAM, LogConfig(retention_ms=-1), self.clock, state)
-            self.metadata = Metadata(log, self.clock, self._partitions_default)
-            self.metadata.replay(records)
-        self._follow(self.metadata.state)
-        self._proceed(now)
-
-    def metadata_synced(self, now: int, token: SyncToken) -> None:
-        """The disk kept a promise about the metadata."""
-        assert self.metadata is not None
-        self.metadata.log.synced(now, token)
-        agreed = self.metadata.agreed(now)
-        if agreed is None:
+    def _answer(self, to: int | None, answer: Refusal | ProducerReply | Agreed | None) -> None:
+        if to is None:
             return
-        topics, request = self.metadata.state.topics, agreed.request
-        if isinstance(request, CreateTopic | MakeOwnTopic):
-            self._lead(TopicLeader(topics[request.name], self._recent, agreed.to))
-        elif isinstance(request, AddSide):
-            leader = self.led.topics[request.name]
-            # The state may have been read anew since, and what was known of the topic be another object.
-            leader.topic = topics[request.name]
-            if agreed.to is not None:
-                leader.awaited_by.append(agreed.to)
-            self._widen(leader)
-        elif isinstance(request, AlterTopic):
-            leader = self.led.topics[request.name]
-            self._alter(leader, topics[request.name])
-            self._follower.answer(agreed.to, leader.describe())
-        elif isinstance(request, DeleteTopic):
-            self._remove(request.name, agreed.to, self._give_up(request.name))
+        if not isinstance(answer, Agreed):
+            self._follower.answer(to, answer)
+            return
+        request = answer.request
+        leader = self.led.topics.get(getattr(request, "name", ""))
+        if isinstance(request, DeleteTopic):
+            self._deleters.setdefault(request.name, []).append(to)
+            self._answer_deleters(request.name)
+        elif isinstance(request, CreateTopic | MakeOwnTopic | AddSide | AlterTopic) and leader is None:
+            # It was made, and deleted at once.
+            self._follower.answer(to, deleted(request.name))
+        elif isinstance(request, CreateTopic | MakeOwnTopic) and leader is not None:
+            leader.asked_by.append(to)
+            self._answer_opened(leader)
+        elif isinstance(request, AddSide) and leader is not None:
+            leader.awaited_by.append(to)
+            self._answer_opened(leader)
+        elif isinstance(request, AlterTopic) and leader is not None:
+            self._follower.answer(to, self.led.described(leader))
         else:
-            self._follower.answer(agreed.to, None)
-        self._proceed(now)
+            self._follower.answer(to, answer_of(self.agreement.state, request))
 
-    def metadata_failed(self, now: int, why: str) -> None:
-        """The metadata's disk refused or lost something."""
-        assert self.metadata is not None
-        for to, refusal in self.metadata.disk_failed(now, why):
-            self._follower.answer(to, refusal)
-
-    def _follow(self, state: ClusterState) -> None:
-        """Lead what a whole state says: nothing is known of how it differs from what is led."""
-        streams: dict[str, list[str]] = {}
-        for name, leader in list(self.led.topics.items()):
-            if name not in state.topics or state.topics[name].topic_id != leader.topic.topic_id:
-                streams[name] = self._give_up(name)
-        for name, topic in state.topics.items():
-            known = self.led.topics.get(name)
-            if known is None:
-                self._lead(TopicLeader(topic, self._recent))
-                continue
-            if known.topic != topic:
-                self._alter(known, topic)
-        for name in state.removing:
-            if name not in self._removals:
-                self._remove(name, None, streams.get(name, []))
+    def _answer_deleters(self, name: str) -> None:
+        if name not in self.agreement.state.removing:
+            for to in self._deleters.pop(name, []):
+                self._follower.answer(to, None)
 
     # --- topics
 
-    def _lead(self, leader: TopicLeader) -> None:
-        self.led.topics[leader.topic.name] = leader
-        self._follower.topics_changed()
-        for side in leader.sides():
-            self._open(leader, side)
+    def _follow_topic(self, now: int, name: str) -> None:
+        state, streams = self.agreement.state, list[str]()
+        topic, leader = state.topics.get(name), self.led.topics.get(name)
+        if leader is not None and (topic is None or topic.topic_id != leader.topic.topic_id):
+            streams, leader = self._give_up(now, name), None
+        if topic is not None:
+            if leader is None:
+                leader = self.led.topics[name] = TopicLeader(topic, self.led.node_id, self._replication is None)
+                self._follower.topics_changed()
+            elif leader.is_changed_by(topic):
+                self._alter(leader, topic)
+            leader.topic = topic
+            self._place(now, leader)
+        if name not in state.removing:
+            self._unsaid.pop(name, None)
+            self._answer_deleters(name)
+        elif self._has_folder(name) and name not in self._removals and name not in self._unsaid:
+            self._removals[name] = None
+            self.removes.append(Remove(f"logs/{name}", streams))
 
-    def _open(self, leader: TopicLeader, side: Side) -> None:
-        config = leader.config(side)
-        self.opens.extend(Open(leader.topic.stream(number, side), config) for number in range(leader.topic.partitions))
-
-    def _widen(self, leader: TopicLeader) -> None:
-        """Open the streams that a topic has and had not."""
-        for side in leader.sides():
-            if not leader.has_begun(side):
-                leader.begin_side(side)
-                self._open(leader, side)
-        self._answer_opened(leader)
+    def _has_folder(self, name: str) -> bool:
+        """Whether this node is to remove the folder of a deleted topic."""
+        holders = self.agreement.state.holders.get(name)
+        return not holders or self.led.node_id in holders
 
     def _alter(self, leader: TopicLeader, topic: Topic) -> None:
         leader.alter(topic)
-        self._widen(leader)
         self._follower.topics_changed()
-        for partition in leader.opened_streams():
-            self._follower.altered(partition)
+        for held in leader.all_held():
+            self._follower.altered(held)
 
-    def _remove(self, name: str, to: int | None, streams: list[str]) -> None:
-        assert name not in self._removals
-        self._removals[name] = to
-        self.removes.append(Remove(f"logs/{name}", streams))
+    def _place(self, now: int, leader: TopicLeader) -> None:
+        """Have the streams of a topic here that are to be here, in the roles that they are to have."""
+        name, topic = leader.topic.name, leader.topic
+        leader.may_lead = self._may_lead()
+        if name in self._removals:
+            # What is being removed under this name was another topic's.
+            return
+        for number in leader.strayed():
+            self._stray(now, leader, number)
+        topic_id = 0 if self._replication is None else topic.topic_id
+        for side, number in leader.begin():
+            self.opens.append(Open(topic.stream(number, side), leader.config(side), topic_id))
+        for held in leader.all_held():
+            self._assign(now, leader, held)
+        if leader.take_moved():
+            self._follower.topics_changed()
+        for side, number in leader.take_elsewhere():
+            self._follower.closed(now, topic.stream(number, side), _led_by(leader, number))
+        self._answer_opened(leader)
 
-    def removed(self, now: int, folder: str) -> None:
-        """A topic's folder is gone."""
-        assert self.metadata is not None
-        name = folder.split("/")[1]
-        self.metadata.ask(now, self._removals.pop(name), FinishDelete(name))
-        self._proceed(now)
+    def _may_lead(self) -> bool:
+        """Whether it is agreed that this process is the node; what is read at a start may speak of an earlier one."""
+        own = self.agreement.state.nodes.get(self.led.node_id)
+        return self._incarnation is None or (own is not None and own.incarnation == self._incarnation)
 
-    def _give_up(self, name: str) -> list[str]:
-        """Stop leading a topic that is gone; whoever waits for it is told. Answers its streams."""
+    def _stray(self, now: int, leader: TopicLeader, number: int) -> None:
+        """A partition is to be elsewhere, and no more here."""
+        name = leader.topic.name
+        refusal = Refusal(Code.UNAVAILABLE, f"partition {number} of {name} has left this node", retry_after_ms=100)
+        for held in leader.drop(number):
+            self._drop(now, held, refusal)
+        self.removes.append(Remove(f"logs/{name}/{number}", leader.streams_of(number)))
+
+    def _give_up(self, now: int, name: str) -> list[str]:
+        """A topic is gone; whoever waits for it is told. Answers its streams."""
         leader = self.led.topics.pop(name)
         self._follower.topics_changed()
         refusal = deleted(name)
-        for to in [leader.asked_by, *leader.awaited_by]:
+        for to in (*leader.asked_by, *leader.awaited_by):
             self._follower.answer(to, refusal)
-        for partition in leader.opened_streams():
-            self.led.streams.pop(partition.log.stream, None)
-            self._follower.left(partition, refusal)
+        for held in leader.all_held():
+            self._drop(now, held, refusal)
         return leader.streams()
+
+    def _drop(self, now: int, held: Held, refusal: Refusal) -> None:
+        stream = held.log.stream
+        if self._replication is not None:
+            self._replication.leave(now, stream)
+        self.led.streams.pop(stream, None)
+        self.led.replicas.pop(stream, None)
+        if isinstance(held, Partition):
+            self._follower.left(held, refusal)
+        self._follower.dropped(held)
+
+    def removed(self, now: int, folder: str) -> None:
+        """The folder of a topic or of a partition is gone."""
+        _, name, *number = folder.split("/")
+        leader = self.led.topics.get(name)
+        if number and leader is not None:
+            leader.leaving.pop(int(number[0]), None)
+            self._place(now, leader)
+        elif not number:
+            del self._removals[name]
+            if leader is not None:
+                self._place(now, leader)
+            if name in self.agreement.state.removing:
+                self._unsaid[name] = now
+                self.wake(now)
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        return min(self._unsaid.values(), default=None)
+
+    def wake(self, now: int) -> None:
+        """Say again what the controller has not taken notice of."""
+        for name, due in self._unsaid.items():
+            if due <= now:
+                self._unsaid[name] = now + _AGAIN_NS
+                self.finished.append(FinishDelete(name, self.led.node_id if self._replication is not None else ""))
+
+    # --- roles
+
+    def _assign(self, now: int, leader: TopicLeader, held: Held) -> None:
+        """Give a stream the role that is agreed for it."""
+        replication, placement = self._replication, leader.placement(held.number)
+        if replication is None or placement is None:
+            return
+        topic_id, stream = leader.topic.topic_id, held.log.stream
+        if leader.is_led(held.number):
+            if isinstance(held, Replica):
+                held = self._promote(now, replication, leader, held)
+            replication.lead(now, topic_id, held, placement, leader.min_isr)
+            if stream not in self.led.streams:
+                self.led.streams[stream] = held
+                self._follower.arrived(now, held, True)
+        else:
+            if isinstance(held, Partition):
+                held = self._demote(now, replication, leader, held)
+            replication.follow(now, topic_id, held, placement.leader, placement.leader_epoch)
+
+    def _promote(self, now: int, replication: Replication, leader: TopicLeader, replica: Replica) -> Partition:
+        replication.leave(now, replica.log.stream)
+        partition = promoted(replica, self._recent)
+        self._follower.dropped(replica)
+        leader.hold(replica.side, replica.number, partition)
+        del self.led.replicas[replica.log.stream]
+        return partition
+
+    def _demote(self, now: int, replication: Replication, leader: TopicLeader, partition: Partition) -> Replica:
+        stream, number = partition.log.stream, partition.number
+        replication.leave(now, stream)
+        message = f"{_led_by(leader, number)}; what was under way may or may not be stored"
+        refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=100)
+        del self.led.streams[stream]
+        self._follower.left(partition, refusal)
+        replica, _ = demoted(partition, refusal)
+        leader.hold(partition.side, number, replica)
+        self.led.replicas[stream] = replica
+        self._follower.followed(now, replica)
+        self._follower.closed(now, stream, _led_by(leader, number))
+        return replica
 
     # --- streams
 
     def opened(self, now: int, stream: str, state: LogState) -> None:
         """A stream was recovered, at first or after a failure."""
-        known = self.led.streams.get(stream)
-        if known is not None:
-            known.reopened(now, state)
-            self._follower.arrived(now, known, False)
+        held = self.led.held(stream)
+        if isinstance(held, Partition):
+            held.reopened(now, state)
+            self._follower.arrived(now, held, False)
             return
-        leader, number, side = self._place(stream)
-        if leader is not None and leader.lacks(number, side):
-            partition = leader.opened(number, Log(stream, leader.config(side), self.clock, state), side)
+        if held is not None:
+            assert self._replication is not None
+            self._replication.reopened(now, stream, state)
+            self._follower.followed(now, held)
+            return
+        leader, number, side = self._at(stream)
+        if leader is None or not leader.lacks(number, side):
+            return
+        self._begin(now, leader, number, side, Log(stream, leader.config(side), self.clock, state), state)
+        self._answer_opened(leader)
+
+    def _begin(self, now: int, leader: TopicLeader, number: int, side: Side, log: Log, state: LogState) -> None:
+        name = leader.topic.name
+        if self._replication is None:
+            partition = Partition(name, number, log, self._recent, side)
             partition.history.recall(now, self.clock.wall_ms(now), state)
-            self.led.streams[stream] = partition
+            leader.hold(side, number, partition)
+            self.led.streams[log.stream] = partition
             self._follower.arrived(now, partition, True)
-            self._answer_opened(leader)
+            return
+        replica = Replica(name, number, log, side)
+        replica.recall(now, self.clock, state)
+        leader.hold(side, number, replica)
+        self.led.replicas[log.stream] = replica
+        self._follower.followed(now, replica)
+        self._assign(now, leader, replica)
 
     def open_failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be recovered: its partition answers with the reason, all others go on."""
-        leader, number, side = self._place(stream)
+        leader, number, side = self._at(stream)
         if leader is None:
             return
         leader.open_failed(number, why, side)
+        if self._replication is not None and stream in self.led.replicas:
+            self._replication.recovery_failed(now, stream, why)
         self._answer_opened(leader)
         self._follower.closed(now, stream, why)
 
-    def _place(self, stream: str) -> tuple[TopicLeader | None, int, Side]:
-        """The topic that is led, the partition and the side that a stream is of."""
+    def _at(self, stream: str) -> tuple[TopicLeader | None, int, Side]:
+        """The topic that is known, the partition and the side that a stream is of."""
         _, name, number, *side = stream.split("/")
         return self.led.topics.get(name), int(number), Side(side[0]) if side else Side.DATA
 
     def _answer_opened(self, leader: TopicLeader) -> None:
         if not leader.is_settled():
             return
-        if leader.asked_by is not None:
-            self._follower.answer(leader.asked_by, leader.describe())
-            leader.asked_by = None
+        asked_by, leader.asked_by = leader.asked_by, []
+        for to in asked_by:
+            self._follower.answer(to, self.led.described(leader))
         awaited_by, leader.awaited_by = leader.awaited_by, []
         for to in awaited_by:
             self._follower.answer(to, None)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        assert not self.led.streams.keys() & self.led.replicas.keys()
+
+
+def _led_by(leader: TopicLeader, number: int) -> str:
+    name, node = leader.topic.name, leader.leader(number)
+    return f"partition {number} of {name} is led by {node or 'nobody at the moment'}"

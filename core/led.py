@@ -1,15 +1,17 @@
-"""What a node leads: topics by name, partitions by stream, and what is known of them.
+"""What a node has and knows: topics by name, streams that it leads or follows, and how far those of others reach.
 
 Topics of the broker's own are read by everybody, written by the node alone, and in no list.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
+from goqueue.core.cluster.horizon import Horizon
 from goqueue.core.cluster.plan import is_own, not_yours
 from goqueue.core.partition.partition import Partition
-from goqueue.core.topics import TopicLeader
+from goqueue.core.replication.replica import Replica
+from goqueue.core.topics import Held, TopicLeader
 from goqueue.core.verbs import (
     Code,
     DescribePartitions,
@@ -24,11 +26,15 @@ from goqueue.core.verbs import (
 
 @define(eq=False)
 class Led:
-    """All topics that are led; a partition is in `streams` once it is open."""
+    """All topics; a stream is in `streams` while it is open and led here, in `replicas` while it is followed."""
 
     node_id: str
     topics: dict[str, TopicLeader] = field(factory=dict)
     streams: dict[str, Partition] = field(factory=dict)
+    replicas: dict[str, Replica] = field(factory=dict)
+    horizon: Horizon = field(factory=Horizon)
+    # False while others may have taken this node for dead, and lead what it believes to lead.
+    is_in_office: bool = True
 
     def topic(self, name: str, *, to_write: bool = False) -> TopicLeader | Refusal:
         """A topic, or why it cannot be had; `to_write` by somebody who is not the node."""
@@ -40,9 +46,18 @@ class Led:
     def partition(
         self, topic: str, number: int, side: Side = Side.DATA, *, to_write: bool = False
     ) -> Partition | Refusal:
-        """A partition, or why it cannot be had."""
+        """A partition that is led here, or why it cannot be had."""
         leader = self.topic(topic, to_write=to_write)
-        return leader if isinstance(leader, Refusal) else leader.partition(number, side)
+        if isinstance(leader, Refusal):
+            return leader
+        return self.out_of_office() or leader.partition(number, side)
+
+    def out_of_office(self) -> Refusal | None:
+        """Why nothing can be had of what this node believes to lead; None where it may."""
+        if self.is_in_office:
+            return None
+        message = "this node has lost touch with the cluster, and others may lead what it leads"
+        return Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)
 
     def is_led(self, partition: Partition) -> bool:
         """Whether a partition is still the one that is led under its name."""
@@ -52,14 +67,32 @@ class Led:
         """The partition that is led under a stream's name."""
         return self.streams.get(stream)
 
+    def held(self, stream: str) -> Held | None:
+        """What is open under a stream's name, led or followed."""
+        return self.streams.get(stream) or self.replicas.get(stream)
+
     def ends(self, topic: str, number: int) -> tuple[int, int] | None:
-        """Start and end of what can be read of a partition; None while it cannot be used."""
+        """Start and end of what can be read of a partition, as its leader told lately if that is another node.
+
+        None while that is not known.
+        """
         leader = self.topics.get(topic)
-        partition = None if leader is None else leader.partition(number)
-        return (partition.log.start_offset, partition.high_watermark) if isinstance(partition, Partition) else None
+        if leader is None:
+            return None
+        partition = leader.partition(number)
+        if isinstance(partition, Partition):
+            return partition.log.start_offset, partition.high_watermark
+        end = None if leader.is_led(number) else self.horizon.end(leader.topic.topic_id, number)
+        return None if end is None else (end.start_offset, end.high_watermark)
+
+    def noted(self, now: int, partition: Partition) -> None:
+        """Have all other nodes told how far a partition that is led here reaches."""
+        leader = self.topics.get(partition.topic)
+        if leader is not None:
+            self.horizon.touch(now, leader.topic.topic_id, partition)
 
     def age_ms(self, now: int, topic: str, number: int, offset: int) -> int:
-        """How long ago a message was appended, as a bound; 0 while its partition cannot be used."""
+        """How long ago a message was appended, as a bound; 0 while its partition cannot be used here."""
         partition = self.partition(topic, number)
         return partition.history.age_ns(now, offset) // 1_000_000 if isinstance(partition, Partition) else 0
 
@@ -82,12 +115,52 @@ class Led:
         leader = self.topic(request.name)
         if isinstance(leader, Refusal):
             return leader
-        return leader.describe() if isinstance(request, DescribeTopic) else leader.describe_partitions(self.node_id)
+        return self.described(leader) if isinstance(request, DescribeTopic) else [*self._partitions(leader)]
 
     def public(self) -> Iterator[TopicReply]:
         """All topics but the broker's own, by name."""
-        return (self.topics[name].describe() for name in sorted(self.topics) if not is_own(name))
+        return (self.described(self.topics[name]) for name in sorted(self.topics) if not is_own(name))
+
+    def described(self, leader: TopicLeader) -> TopicReply:
+        """A topic for whoever asks; partitions that nobody has told of are left out."""
+        topic = leader.topic
+        here = leader.partitions()
+        offsets = {part.number: (part.log.start_offset, part.high_watermark) for part in here}
+        size_bytes = sum(part.log.size_bytes for part in here)
+        segments = sum(len(part.log.segments) for part in here)
+        for number in range(topic.partitions if topic.placements else 0):
+            end = None if number in offsets else self.horizon.end(topic.topic_id, number)
+            if end is not None:
+                offsets[number] = end.start_offset, end.high_watermark
+                size_bytes += end.size_bytes
+        ordered = {number: offsets[number] for number in sorted(offsets)}
+        return TopicReply(
+            topic.name, topic.partitions, leader.full_config(), topic.created_ms, ordered, size_bytes, segments
+        )
+
+    def _partitions(self, leader: TopicLeader) -> Iterator[PartitionReply]:
+        """The partitions of a topic; of those led elsewhere as much as is known, without it -1."""
+        for number in range(leader.topic.partitions):
+            placement = leader.placement(number)
+            part = leader.partition(number)
+            if placement is None and isinstance(part, Refusal):
+                continue
+            who = self.node_id, [self.node_id], [self.node_id]
+            if placement is not None:
+                who = placement.leader, [*placement.replicas], [*placement.isr]
+            if isinstance(part, Partition):
+                log = part.log
+                yield PartitionReply(
+                    number, *who, log.start_offset, log.next_offset, part.high_watermark, log.size_bytes
+                )
+                continue
+            end = self.horizon.end(leader.topic.topic_id, number)
+            ends = (-1, -1, -1, -1)
+            if end is not None:
+                ends = end.start_offset, end.end_offset, end.high_watermark, end.size_bytes
+            yield PartitionReply(number, *who, *ends)
 
     def size_bytes(self) -> int:
-        """What all partitions take on the disk."""
-        return sum(partition.log.size_bytes for partition in self.streams.values())
+        """What all partitions that are here take on the disk."""
+        held: Iterable[Held] = (*self.streams.values(), *self.replicas.values())
+        return sum(one.log.size_bytes for one in held)

@@ -14,6 +14,7 @@ from attrs import define
 
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic, Summarize
 from goqueue.core.cluster.plan import (
     Plan,
     plan_alter,
@@ -28,47 +29,13 @@ from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, Metadat
 from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.producer_ids import ProducerIdSupply
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, InitProducer, ProducerReply, Refusal, Side
+from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, InitProducer, ProducerReply, Refusal
 
 METADATA_STREAM = "meta/cluster"
 _WAITING_MAX = 1000
 # A log is summed up when it holds this many records, or this many times as many as there are topics.
 _RECORDS_LEAST = 1000
 _RECORDS_PER_TOPIC = 4
-
-
-@define
-class MakeOwnTopic:
-    """A topic of the broker's own is needed: the node's own request."""
-
-    name: str
-    partitions: int
-    config: dict[str, object]
-
-
-@define
-class AddSide:
-    """The partitions of a topic need a stream more: the node's own request, answered None once all are open."""
-
-    name: str
-    side: Side
-
-
-@define
-class FinishDelete:
-    """The folder of a deleted topic is gone: the node's own request, last part of a deletion."""
-
-    name: str
-
-
-@define
-class ExtendProducerIds:
-    """Ids run low: the node's own request for a block of them."""
-
-
-@define
-class Summarize:
-    """The log has grown long beside what it adds up to: the node's own request for one record that says it all."""
 
 
 Change = CreateTopic | AlterTopic | DeleteTopic | MakeOwnTopic | AddSide | FinishDelete | ExtendProducerIds | Summarize

@@ -1,64 +1,72 @@
 """One broker without its I/O: composition and verbs, no decisions of its own.
 
-Requests come in by `ask`, answers and effects go out by `take`. In between, topics are changed through the metadata log
-(`cluster/`), batches go to partitions (`partition/`), and what the driver found out about disks is handed on. `to` is a
-number by which the driver knows whom an answer is for; the node only repeats it.
+Requests come in by `ask`, letters of peers by `receive`, answers and effects go out by `take`. In between, what all
+nodes agree on is changed through the metadata log (`agreement.py`, `cluster/`), batches go to partitions
+(`publishes.py`, `partition/`), and what the driver found out about disks is handed on (`streams.py`). `to` is a number
+by which the driver knows whom an answer is for; the node only repeats it. What a node among others has besides is in
+`peering.py`.
 
 A turn of the driver: `ask` for all that came in, `take`, perform the writes, report failures, `written`, `take` again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
 from attrs import define, field
 
+from goqueue.core.agreement import METADATA_STREAM, Agreement
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.cluster.plans import Plans
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
-from goqueue.core.delay.publishing import Delayed, delayed
+from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.plan import SESSION_MS_DEFAULT
-from goqueue.core.leading import Changing, Follower, Leading
+from goqueue.core.leading import Follower, Leading
 from goqueue.core.led import Led
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
-from goqueue.core.metadata import METADATA_STREAM, AddSide, MakeOwnTopic
-from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.peering import Doors, Peering
+from goqueue.core.publishes import Publishes
+from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Reads
-from goqueue.core.ready import Ready, Send
-from goqueue.core.room import Rooms, Site
-from goqueue.core.topics import TopicLeader
+from goqueue.core.ready import Letter, Ready, SaveVote, Send
+from goqueue.core.replication.replication import REPLICA_TOKENS
+from goqueue.core.room import Room, Rooms, Site
+from goqueue.core.streams import Streams
 from goqueue.core.upkeep import Upkeep
 from goqueue.core.verbs import (
-    Acks,
-    AlterTopic,
     Caller,
     Code,
-    CreateTopic,
-    DeleteTopic,
     DescribeNode,
     DescribePartitions,
     DescribeTopic,
     Fetch,
     FindOffset,
-    InitProducer,
     ListTopics,
     NewRecord,
     NodeReply,
+    PartitionReply,
     Publish,
     PublishBatch,
-    PublishReply,
     Refusal,
-    Side,
 )
-from goqueue.core.wishes import RollSide, TrimSide, Wish
+from goqueue.core.wishes import RollSide, TrimSide, Wish, Wishes, room_of
 from goqueue.core.work.leader import WorkLeader
 
+# Under this number the node itself asks what rooms ask for; it makes nothing of the answers.
+NODE_ITSELF = 7
+_OWN = Caller()
+# Followers are served from memory what a client would rather have from the disk.
+_RECENT_BATCH_BYTES = 32 << 10
+_RECENT_BATCH_BYTES_CLUSTER = 1 << 20
 # The wall clock as it is read strays by a little all the time; alarms need not follow that.
 _CLOCK_STEP_MS = 1000
 
@@ -77,6 +85,10 @@ class NodeOptions:
     # What a topic gets besides what its maker says of it, and how long a member may be silent that does not say.
     topic_config: dict[str, Value] = field(factory=dict)
     session_timeout_ms: int = SESSION_MS_DEFAULT
+    # Of topics of whose replicas nothing is said; as many as there are nodes, if those are fewer.
+    replication_default: int = 1
+    # None in a node that is alone.
+    cluster: ClusterOptions | None = None
 
 
 class Node:
@@ -88,56 +100,96 @@ class Node:
         self._started = now
         self._ready = Ready()
         self.led = Led(options.node_id)
-        self._touched: dict[str, Partition] = {}
-        self._published: dict[str, TopicLeader] = {}
-        self._recent = RecentBatches(options.recent_bytes)
-        follower = Follower(self._answer, self._arrived, self._closed, self._altered, self._left, self._topics_changed)
-        self._leading = Leading(
-            clock, self.led, follower, self._recent, options.partitions_default, options.topic_config
-        )
+        cluster = options.cluster
+        random = Random(options.seed)  # noqa: S311 - no secret
+        batch_bytes_max = _RECENT_BATCH_BYTES if cluster is None else _RECENT_BATCH_BYTES_CLUSTER
+        self._recent = RecentBatches(options.recent_bytes, batch_bytes_max)
+        founders = len(cluster.founders) if cluster is not None else 0
+        self._plans = Plans(options.node_id, options.partitions_default, options.replication_default, founders)
+        self._agreement = self._make_agreement(clock)
+        self._upkeep = Upkeep(self.led.held)
         self._reads = Reads(self._answer, self.led.is_led)
-        self._upkeep = Upkeep(self.led.stream)
-        site = Site(clock, Random(options.seed), self.led, self._answer)  # noqa: S311 - no secret
+        self._wishes = Wishes(NODE_ITSELF)
+        site = Site(clock, random, self.led, self._answer)
         groups = GroupLeader(site, options.session_timeout_ms)
         self._delays = DelayLeader(site)
         work = WorkLeader(site, groups)
-        self._rooms = Rooms([groups, work, DeadLeader(site, work), self._delays])
+        rooms: list[Room] = [groups, work, DeadLeader(site, work), self._delays]
+        self._peering: Peering | None = None
+        if cluster is not None:
+            doors = Doors(self._carry_out, self._answer, self._forget_local, self._spread)
+            self._peering = Peering(site, cluster, options.version, self._agreement, self._recent, doors)
+            rooms.append(self._peering.attendance)
+        self._rooms = Rooms(rooms)
+        replication = None if self._peering is None else self._peering.replication
+        self._streams = Streams(self.led, self._reads, self._upkeep, self._rooms, replication, self._answer)
+        self._publishes = Publishes(clock, self.led, self._delays, self._answer, self._streams.touch)
+        self._leading = Leading(
+            clock,
+            self.led,
+            self._agreement,
+            self._follower(),
+            self._recent,
+            options.topic_config,
+            replication,
+            None if cluster is None else cluster.incarnation,
+        )
         self._armed_at_ms = clock.wall_ms(0)
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
-            CreateTopic: self._change,
-            MakeOwnTopic: self._change,
-            AddSide: self._change,
-            AlterTopic: self._change,
-            DeleteTopic: self._change,
+            **dict.fromkeys((*self._agreement.takes, *self._plans.table()), self._change),
             ListTopics: self._describe,
             DescribeTopic: self._describe,
             DescribePartitions: self._describe,
             DescribeNode: self._describe_node,
-            Publish: self._publish,
-            PublishBatch: self._publish_batch,
-            InitProducer: self._change,
+            Publish: self._publishes.publish,
+            PublishBatch: self._publishes.publish_batch,
             Fetch: self._fetch,
             FindOffset: self._find_offset,
             RollSide: self._roll_side,
             TrimSide: self._trim_side,
         }
 
+    def _make_agreement(self, clock: Clock) -> Agreement:
+        options = self.options
+        random = Random(f"{options.seed}/agreement")  # noqa: S311 - no secret
+        return Agreement(options.node_id, options.cluster, clock, random, self._plans.table())
+
+    def _follower(self) -> Follower:
+        streams = self._streams
+        return Follower(
+            self._answer,
+            streams.arrived,
+            streams.followed,
+            streams.closed,
+            streams.altered,
+            streams.left,
+            streams.dropped,
+            streams.topics_changed,
+        )
+
     # --- requests
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take one request; its answer, once there is one, is a `Send` to `to`."""
-        verb = self._verbs.get(type(request))
-        if self._leading.metadata is None:
+        if not self._leading.is_open:
             self._answer(to, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
-        elif verb is not None:
+        elif self._peering is None or not self._peering.dispatch.ask(now, to, caller, request):
+            self._carry_out(now, to, caller, request)
+
+    def _carry_out(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - requests and wishes
+        """Do what is asked here, whoever leads."""
+        verb = self._verbs.get(type(request))
+        if verb is not None:
             verb(now, to, request)
+        elif self._peering is not None and self._peering.takes(request):
+            self._peering.ask(now, to, request)
         else:
             self._rooms.ask(now, to, caller, request)
 
     @property
     def has_metadata(self) -> bool:
         """Whether it is known which topics there are."""
-        return self._leading.metadata is not None
+        return self._leading.is_open
 
     def is_started(self) -> bool:
         """Whether it is known of every partition that was there at the start if it can be used."""
@@ -145,23 +197,105 @@ class Node:
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
+        self._forget_local(to)
+        if self._peering is not None:
+            self._peering.dispatch.forget(to)
+
+    def _forget_local(self, to: int) -> None:
         self._reads.forget(to)
         self._rooms.forget(to)
 
     def _answer(self, to: int | None, reply: Reply) -> None:
-        """Tell whoever asked: a client by way of the driver, or a room of this node."""
-        if to is not None and to < 0:
-            self._rooms.answered(to, reply)
-        elif to is not None:
+        """Tell whoever asked: a client by way of the driver, a peer, or a room of this node."""
+        if to is None:
+            return
+        if to < 0:
+            if room_of(to) != NODE_ITSELF:
+                self._rooms.answered(to, reply)
+        elif to >= FORWARDED:
+            assert self._peering is not None
+            self._peering.dispatch.answered(to, reply)
+        else:
             self._ready.sends.append(Send(to, reply))
+
+    def _spread(self, topic: str, records: Sequence[NewRecord]) -> dict[int, list[int]]:
+        return self._publishes.spread(topic, records)
+
+    # --- peers
+
+    def receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
+        """Take a letter of a peer."""
+        if self._peering is not None and self._leading.is_open:
+            self._peering.receive(now, sender, message)
+            self._follow(now)
+
+    def peer_met(self, now: int, peer: str) -> None:
+        """There is a link to a peer."""
+        if self._peering is not None:
+            self._peering.met(now, peer)
+
+    def peer_lost(self, now: int, peer: str) -> None:
+        """The link to a peer is gone, and with it what was under way."""
+        if self._peering is not None:
+            self._peering.lost(now, peer)
+
+    def vote_saved(self, now: int, vote: SaveVote) -> None:
+        """A vote is where it outlives the process."""
+        self._agreement.vote_saved(now, vote)
+        self._follow(now)
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this node decides for all."""
+        return self._agreement.is_controller
+
+    @property
+    def controller(self) -> str:
+        """The node that decides for all, as far as is known; empty while nobody does."""
+        return self._agreement.controller
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster that this node belongs to; empty while that is not agreed."""
+        return self._agreement.state.cluster_id
+
+    def peers(self) -> dict[str, str]:
+        """Where other nodes are reached; the same object until that changes."""
+        return {} if self._peering is None else self._peering.addresses
+
+    def leave(self, now: int) -> None:
+        """The process is about to end: have others lead what is led here."""
+        if self._peering is not None:
+            self._peering.leave(now)
+
+    @property
+    def has_left(self) -> bool:
+        """Whether others lead all that they can."""
+        return self._peering is None or self._peering.has_left
 
     # --- topics
 
-    def _change(self, now: int, to: int, request: Changing) -> None:
+    def _change(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - whatever can be agreed on
         self._leading.change(now, to, request)
+        self._follow(now)
+
+    def _follow(self, now: int) -> None:
+        """Make of what has been agreed on what it is to be here."""
+        changed = self._leading.follow(now)
+        if self._peering is not None:
+            self._peering.follow(now, changed)
+        finished, self._leading.finished = self._leading.finished, []
+        for request in finished:
+            self._wishes.ask(request)
 
     def _describe(self, now: int, to: int, request: ListTopics | DescribeTopic | DescribePartitions) -> None:
-        self._answer(to, self.led.describe(request))
+        reply = self.led.describe(request)
+        if isinstance(request, DescribePartitions) and isinstance(reply, list):
+            nodes = self._agreement.state.nodes
+            for part in reply:
+                if isinstance(part, PartitionReply) and part.leader in nodes and part.leader != self.options.node_id:
+                    part.leader_address = nodes[part.leader].grpc
+        self._answer(to, reply)
 
     def _describe_node(self, now: int, to: int, request: DescribeNode) -> None:
         topics, size_bytes = [*self.led.public()], self.led.size_bytes()
@@ -169,70 +303,6 @@ class Node:
         self._answer(to, NodeReply(name, version, now - self._started, len(topics), size_bytes, topics))
 
     # --- messages
-
-    def _publish(self, now: int, to: int, request: Publish) -> None:
-        leader = self.led.topic(request.topic, to_write=to >= 0)
-        if isinstance(leader, Refusal):
-            self._answer(to, leader)
-            return
-        count, awaits = len(request.records), request.acks is not Acks.NONE
-        publishing = Publishing(to, [None] * count, count, awaits)
-        if not request.records:
-            self._answer(to, PublishReply([]))
-        self._published[request.topic] = leader
-        wall_ms = self.clock.wall_ms(now)
-        later = delayed(wall_ms, request.records, leader.config(Side.DATA).batch_bytes_max)
-        if later is not None:
-            self._publish_later(now, wall_ms, publishing, request, leader, later)
-            return
-        for number, places in leader.spread(request.records).items():
-            self._gather(now, wall_ms, publishing, request.records, places, leader.partition(number))
-
-    def _gather(
-        self,
-        now: int,
-        wall_ms: int,
-        publishing: Publishing,
-        records: list[NewRecord],
-        places: list[int],
-        partition: Partition | Refusal,
-    ) -> None:
-        if not isinstance(partition, Refusal):
-            partition.gather(now, wall_ms, publishing, records, places)
-            self._touch(partition)
-        elif [publishing.answer(at, partition) for at in places][-1]:
-            self._finish(publishing)
-
-    def _publish_later(
-        self, now: int, wall_ms: int, publishing: Publishing, request: Publish, leader: TopicLeader, later: Delayed
-    ) -> None:
-        """Messages of which some are to be kept back."""
-        for at, refusal in later.refused.items():
-            if publishing.answer(at, refusal):
-                self._finish(publishing)
-        spread = leader.spread(request.records)
-        for number, places in spread.items():
-            if some := later.now(places):
-                self._gather(now, wall_ms, publishing, later.records, some, leader.partition(number))
-        if not later.dues:
-            return
-        if Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic):
-            self._delays.publish(request.topic, later.hold(publishing, spread))
-            return
-        publishing.dues = later.dues
-        for number, places in spread.items():
-            if some := later.later(places):
-                schedule = leader.partition(number, Side.SCHEDULE)
-                self._gather(now, wall_ms, publishing, later.records, some, schedule)
-
-    def _publish_batch(self, now: int, to: int, request: PublishBatch) -> None:
-        partition = self.led.partition(request.topic, request.partition, request.side, to_write=to >= 0)
-        if isinstance(partition, Refusal):
-            self._answer(to, partition)
-        else:
-            publishing = Publishing(to, [None], 1, request.acks is not Acks.NONE)
-            partition.publish_batch(now, request.batch, publishing)
-            self._touch(partition)
 
     def _fetch(self, now: int, to: int, request: Fetch) -> None:
         partition = self.led.partition(request.topic, request.partition, request.side)
@@ -250,10 +320,13 @@ class Node:
 
     # --- what the driver reports
 
-    def opened(self, now: int, stream: str, state: LogState, records: Iterable[bytes] = ()) -> None:
-        """A stream was recovered, at first or after a failure; for the metadata, `records` are all values in it."""
+    def opened(
+        self, now: int, stream: str, state: LogState, entries: Iterable[Entry] = (), vote: SaveVote | None = None
+    ) -> None:
+        """A stream was recovered, at first or after a failure or a cut; for the metadata, with all that is in it."""
         if stream == METADATA_STREAM:
-            self._leading.metadata_opened(now, state, records)
+            self._leading.metadata_opened(now, state, entries, vote)
+            self._follow(now)
         else:
             self._leading.opened(now, stream, state)
 
@@ -263,104 +336,82 @@ class Node:
             self._leading.open_failed(now, stream, why)
 
     def removed(self, now: int, folder: str) -> None:
-        """A topic's folder is gone."""
+        """The folder of a topic or of a partition is gone."""
         self._leading.removed(now, folder)
+        self._follow(now)
 
     def written(self, now: int) -> None:
         """All writes taken so far are in the hands of the operating system, save where `disk_failed` was said."""
-        for partition in self._touched.values():
-            partition.written()
-            self._settle(now, partition)
-        self._touched.clear()
+        self._streams.written(now)
 
     def synced(self, now: int, stream: str, token: SyncToken) -> None:
         """The disk kept a promise."""
         if stream == METADATA_STREAM:
-            self._leading.metadata_synced(now, token)
-        elif stream in self.led.streams:
-            partition = self.led.streams[stream]
-            partition.synced(now, token)
-            self._settle(now, partition)
+            self._agreement.synced(now, token)
+            self._follow(now)
+        else:
+            self._streams.synced(now, stream, token)
 
     def disk_failed(self, now: int, stream: str, why: str) -> None:
         """A stream's disk refused or lost something; the driver is asked to recover it."""
         if stream == METADATA_STREAM:
-            self._leading.metadata_failed(now, why)
-        elif stream in self.led.streams:
-            partition = self.led.streams[stream]
-            partition.disk_failed(now, why)
-            self._settle(now, partition)
-            self._rooms.failed(now, stream, why)
+            self._agreement.disk_failed(now, why)
+            self._follow(now)
+        else:
+            self._streams.disk_failed(now, stream, why)
 
     def read_done(self, now: int, token: int, result: ReadResult | TimeResult | None) -> None:
         """The answer to a `Fetching`."""
-        self._reads.done(now, token, result)
+        if token < REPLICA_TOKENS:
+            self._reads.done(now, token, result)
+        elif self._peering is not None:
+            assert not isinstance(result, TimeResult)
+            self._peering.replication.read_done(now, token, result)
 
     def looks_into(self, token: int) -> bool:
         """Whether what a `Fetching` brings changes the node itself, and is not passed on unseen."""
-        return self._reads.looks_into(token)
+        return token < REPLICA_TOKENS and self._reads.looks_into(token)
 
     def read_failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""
-        self._reads.failed(now, token, why, damaged=damaged)
+        if token < REPLICA_TOKENS:
+            self._reads.failed(now, token, why, damaged=damaged)
+        elif self._peering is not None:
+            self._peering.replication.read_failed(now, token, why, damaged=damaged)
 
     def compacted(self, now: int, stream: str, end_offset: int, outputs: list[CompactionOutput]) -> bool:
         """A `Compact` was carried out; False when its files are of no use any more and should go."""
         is_taken = self._upkeep.compacted(now, end_offset, outputs)
         if is_taken:
-            self._touch(self.led.streams[stream])
+            held = self.led.held(stream)
+            assert held is not None
+            self._streams.touch(held)
         return is_taken
 
     def compaction_failed(self, now: int) -> None:
         """A `Compact` was not carried out, and nothing has changed."""
         self._upkeep.compaction_failed(now)
 
-    # --- what is led
-
-    def _arrived(self, now: int, partition: Partition, is_new: bool) -> None:
-        """A stream can be used: for the first time, or again after its disk failed."""
-        if is_new:
-            self._upkeep.watch(now, partition)
-        else:
-            self._touch(partition)
-            self._settle(now, partition)
-        self._rooms.opened(now, partition)
-
-    def _closed(self, now: int, stream: str, why: str) -> None:
-        """A stream cannot be used for now."""
-        self._rooms.failed(now, stream, why)
-
-    def _altered(self, partition: Partition) -> None:
-        """What was gathered, asked for or due under the old settings is looked at again under these."""
-        self._touch(partition)
-
-    def _left(self, partition: Partition, refusal: Refusal) -> None:
-        """A stream is gone; whoever waits for it is told."""
-        self._published.pop(partition.topic, None)
-        self._touched.pop(partition.log.stream, None)
-        self._upkeep.forget(partition)
-        self._reads.abandon(partition, refusal)
-        for publishing in partition.abandon(refusal):
-            self._finish(publishing)
-
-    def _topics_changed(self) -> None:
-        """There are other topics."""
-        self._rooms.topics_changed()
-
     # --- time and output
 
     def deadline(self) -> int | None:
         """When `wake` wants to be called; None while nothing depends on time."""
-        times = self._reads.deadline(), self._upkeep.deadline(), self._rooms.deadline()
+        times = [self._reads.deadline(), self._upkeep.deadline(), self._rooms.deadline(), self._leading.deadline()]
+        times.append(self._agreement.deadline())
+        if self._peering is not None:
+            times.append(self._peering.deadline())
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
         """Do what time alone brings about."""
+        self._agreement.wake(now)
+        self._leading.wake(now)
+        if self._peering is not None:
+            self._peering.wake(now)
+        self._follow(now)
         self._reads.wake(now)
         self._rooms.wake(now)
-        for partition in self._upkeep.wake(now):
-            self._touch(partition)
-            self._settle(now, partition)
+        self._streams.wake(now)
 
     def clock_moved(self, now: int, wall_ms: int) -> None:
         """A new reading of the wall clock."""
@@ -379,63 +430,69 @@ class Node:
     def close(self, now: int) -> None:
         """Leave every log so that the next start has nothing to read back."""
         for partition in self.led.streams.values():
-            self._touch(partition)
+            self._streams.touch(partition)
             partition.close(now)
-        if self._leading.metadata is not None:
-            self._leading.metadata.log.close(now)
+        for replica in self.led.replicas.values():
+            self._streams.touch(replica)
+            replica.close(now)
+        self._agreement.close(now)
 
     def take(self, now: int) -> Ready:
         """Everything to be done since the last call."""
-        self._rooms.attend(now, self._perform)
+        self._attend(now)
         ready, leading = self._ready, self._leading
-        if leading.metadata is not None:
-            ready.writes.extend(leading.metadata.log.take(now))
-        for leader in self._published.values():
-            leader.turn()
-        self._published.clear()
-        for partition in self._touched.values():
-            ready.writes.extend(partition.take(now))
-            self._settle(now, partition)
-            self._upkeep.watch(now, partition)
-        ready.reads = self._reads.take()
+        ready.writes.extend(self._agreement.take(now))
+        self._follow(now)
+        self._publishes.turn()
+        ready.writes.extend(self._streams.take(now))
+        ready.letters, ready.votes = self._take_letters(now), self._agreement.take_votes()
+        ready.reads += self._reads.take()
         ready.compactions, self._upkeep.wanted = self._upkeep.wanted, []
         ready.opens, leading.opens = leading.opens, []
         ready.removes, leading.removes = leading.removes, []
         self._ready = Ready()
         return ready
 
+    def _attend(self, now: int) -> None:
+        """Let the rooms speak and ask until nothing more comes at once."""
+        peering = self._peering
+        for number, wish in self._wishes.take():
+            self._perform(now, number, wish)
+        self._rooms.attend(now, self._perform)
+        while peering is not None and peering.dispatch.settle(now):
+            self._rooms.attend(now, self._perform)
+
+    def _take_letters(self, now: int) -> list[Letter]:
+        """What is to be told to peers, and what replication wants besides."""
+        letters, self._agreement.letters = self._agreement.letters, []
+        peering = self._peering
+        if peering is not None:
+            for partition in peering.take_moved():
+                self._streams.settle(now, partition)
+            for request in peering.take_requests():
+                self._wishes.ask(request)
+            letters += peering.take_letters(now)
+            self._ready.reads += peering.take_reads()
+        return letters
+
     def _perform(self, now: int, number: int, wish: Wish) -> None:
         """Do what a room asks for; the answer comes under the number."""
-        self._verbs[type(wish)](now, number, wish)
+        if self._peering is None or not self._peering.dispatch.ask(now, number, _OWN, wish):
+            self._carry_out(now, number, _OWN, wish)
 
     def _roll_side(self, now: int, to: int, request: RollSide) -> None:
         partition = self.led.partition(request.topic, request.partition, request.side)
         if isinstance(partition, Partition) and partition.log.unsound is None:
             partition.roll(now)
-            self._touch(partition)
+            self._streams.touch(partition)
         self._answer(to, partition if isinstance(partition, Refusal) else None)
 
     def _trim_side(self, now: int, to: int, request: TrimSide) -> None:
         partition = self.led.partition(request.topic, request.partition, request.side)
         if isinstance(partition, Partition) and partition.log.unsound is None:
             partition.log.delete_before(now, request.offset)
-            self._touch(partition)
+            self._streams.touch(partition)
         self._answer(to, partition if isinstance(partition, Refusal) else None)
-
-    def _touch(self, partition: Partition) -> None:
-        self._touched[partition.log.stream] = partition
-
-    def _settle(self, now: int, partition: Partition) -> None:
-        """Send what a partition has finished, and try again what waited for it."""
-        if partition.done:
-            done, partition.done = partition.done, []
-            for publishing in done:
-                self._finish(publishing)
-        self._reads.news(now, partition)
-        self._rooms.news(now, partition)
-
-    def _finish(self, publishing: Publishing) -> None:
-        self._answer(publishing.to, publishing.reply())
 
     def check(self) -> None:
         """Assert every component's invariants."""
@@ -444,5 +501,7 @@ class Node:
         self._reads.check()
         self._upkeep.check()
         self._rooms.check()
-        if self._leading.metadata is not None:
-            self._leading.metadata.check()
+        self._agreement.check()
+        self._leading.check()
+        if self._peering is not None:
+            self._peering.check()

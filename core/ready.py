@@ -1,8 +1,8 @@
 """What a node wants done, in lanes: the only thing that comes out of it.
 
-A driver performs `writes` in order, answers `opens`, `removes`, `compactions` and `reads`, and delivers `sends`. A
-reply that promises something about the disk is in `sends` only after the node was told that the promise holds
-(`Node.written`, `Node.synced`), so the driver need not know which replies those are.
+A driver performs `writes` in order, answers `opens`, `removes`, `compactions`, `votes` and `reads`, and delivers
+`sends` to clients and `letters` to peers. What promises something about the disk is in either only after the node was told that
+the promise holds (`Node.written`, `Node.synced`, `Node.vote_saved`), so the driver need not know which those are.
 """
 
 from attrs import define, field
@@ -22,16 +22,34 @@ class Send:
 
 
 @define
+class Letter:
+    """A message for a peer; it may be lost on its way."""
+
+    to: str
+    message: object
+
+
+@define
+class SaveVote:
+    """Keep the quorum's term, and whom this node has voted for in it; the answer is `Node.vote_saved`."""
+
+    term: int
+    vote: str
+
+
+@define
 class Open:
     """Recover a stream, or begin it; the answer is `Node.opened`."""
 
     stream: str
     config: LogConfig
+    # Whose the stream is: what the folder holds of another topic's goes. 0 takes it as it is.
+    topic_id: int = 0
 
 
 @define
 class Remove:
-    """Remove a topic's folder with all its streams; the answer is `Node.removed`."""
+    """Remove the folder of a topic or a partition with all its streams; the answer is `Node.removed`."""
 
     folder: str
     streams: list[str]
@@ -63,6 +81,17 @@ class Ready:
     opens: list[Open] = field(factory=list)
     removes: list[Remove] = field(factory=list)
     compactions: list[Compact] = field(factory=list)
+    letters: list[Letter] = field(factory=list)
+    votes: list[SaveVote] = field(factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.writes or self.sends or self.reads or self.opens or self.removes or self.compactions)
+        return bool(
+            self.writes
+            or self.sends
+            or self.reads
+            or self.opens
+            or self.removes
+            or self.compactions
+            or self.letters
+            or self.votes
+        )

@@ -14,8 +14,8 @@ from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.log.compaction import CompactionOutput, CompactionPlan
-from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Compact
+from goqueue.core.topics import Held
 
 _COMPACTION_PAUSE_NS = 15_000_000_000
 # A compaction that failed, for the disk's sake or a damaged batch's, would most likely fail at once again.
@@ -26,14 +26,14 @@ _FAILURE_PAUSE_NS = 600_000_000_000
 class Upkeep:
     """The alarms of all partitions of one node."""
 
-    # The partition that is led under a stream's name; None if there is none.
-    _led: Callable[[str], Partition | None]
+    # What is open under a stream's name; None if there is nothing.
+    _held: Callable[[str], Held | None]
     wanted: list[Compact] = field(factory=list)
     _logs: Alarms[str] = field(factory=Alarms)
     _compactions: Alarms[str] = field(factory=Alarms)
     _running: CompactionPlan | None = None
 
-    def watch(self, now: int, partition: Partition) -> None:
+    def watch(self, now: int, partition: Held) -> None:
         """Set the alarms of a partition by how it is."""
         log = partition.log
         due = log.deadline()
@@ -44,12 +44,12 @@ class Upkeep:
         if log.config.cleanup.compacts and log.stream not in self._compactions:
             self._compactions.set(log.stream, now + _COMPACTION_PAUSE_NS)
 
-    def watch_all(self, now: int, partitions: Iterable[Partition]) -> None:
+    def watch_all(self, now: int, partitions: Iterable[Held]) -> None:
         """Set the alarms of all partitions anew, as after a jump of the wall clock."""
         for partition in partitions:
             self.watch(now, partition)
 
-    def forget(self, partition: Partition) -> None:
+    def forget(self, partition: Held) -> None:
         """A partition is gone."""
         self._logs.drop(partition.log.stream)
         self._compactions.drop(partition.log.stream)
@@ -61,15 +61,15 @@ class Upkeep:
             return compactions if logs is None else logs
         return min(logs, compactions)
 
-    def wake(self, now: int) -> list[Partition]:
+    def wake(self, now: int) -> list[Held]:
         """Do what is due; the partitions whose logs have something to be taken."""
         for stream in self._compactions.due(now):
-            partition = self._led(stream)
+            partition = self._held(stream)
             if partition is not None and partition.log.config.cleanup.compacts:
                 self._look(now, partition)
-        woken: list[Partition] = []
+        woken: list[Held] = []
         for stream in self._logs.due(now):
-            partition = self._led(stream)
+            partition = self._held(stream)
             if partition is not None:
                 partition.log.wake(now)
                 self.watch(now, partition)
@@ -78,7 +78,7 @@ class Upkeep:
 
     # --- compaction
 
-    def _look(self, now: int, partition: Partition) -> None:
+    def _look(self, now: int, partition: Held) -> None:
         log = partition.log
         self._compactions.set(log.stream, now + _COMPACTION_PAUSE_NS)
         if self._running is None:
@@ -90,7 +90,7 @@ class Upkeep:
         """The compaction that was asked for is done; False when its files are of no use any more."""
         assert self._running is not None
         plan, self._running = self._running, None
-        partition = self._led(plan.stream)
+        partition = self._held(plan.stream)
         if partition is None or not partition.log.compacted(now, plan, end_offset, outputs):
             return False
         # There may be more: a run ends where its memory does.
@@ -101,7 +101,7 @@ class Upkeep:
         """The compaction that was asked for could not be carried out; nothing has changed."""
         assert self._running is not None
         stream, self._running = self._running.stream, None
-        if self._led(stream) is not None:
+        if self._held(stream) is not None:
             self._compactions.set(stream, now + _FAILURE_PAUSE_NS)
 
     def check(self) -> None:

@@ -59,6 +59,14 @@ class Code(StrEnum):
     UNAVAILABLE = "unavailable"
     DAMAGED = "damaged"
     SHUTTING_DOWN = "shutting_down"
+    # Of nodes among others: nothing was done, and another node is to be asked.
+    NOT_LEADER = "not_leader"
+    NOT_CONTROLLER = "not_controller"
+    NOT_COORDINATOR = "not_coordinator"
+    NOT_ENOUGH_REPLICAS = "not_enough_replicas"
+    # It was taken, and is not confirmed by as many as were to confirm it; it may yet be.
+    TIMED_OUT = "timed_out"
+    NODE_NOT_FOUND = "node_not_found"
 
 
 @define
@@ -80,6 +88,8 @@ class Refusal:
     message: str
     field: str = ""
     retry_after_ms: int = 0
+    # The node to be asked instead, if it is known.
+    leader: str = ""
 
 
 # --- topics
@@ -87,11 +97,11 @@ class Refusal:
 
 @define
 class CreateTopic:
-    """A new topic; `config` holds what differs from the defaults, as text or numbers."""
+    """A new topic; `config` holds what differs from the defaults, as text or numbers. Zeros stand for the defaults."""
 
     name: str
     partitions: int = 0
-    replication_factor: int = 1
+    replication_factor: int = 0
     config: dict[str, object] = field(factory=dict)
 
 
@@ -146,6 +156,8 @@ class PartitionReply:
     end_offset: int
     high_watermark: int
     size_bytes: int
+    # Where clients reach the leader by gRPC; empty where it is the one that answers, or there is none.
+    leader_address: str = ""
 
 
 @define

@@ -2,7 +2,9 @@
 
 from attrs import define, field
 
-from goqueue.core.metadata import AddSide, MakeOwnTopic
+from goqueue.core.calls import Request
+from goqueue.core.cluster.changes import AddSide, FinishDelete, MakeOwnTopic
+from goqueue.core.cluster.verbs import AlterIsr, LeaveNode, NodeHeartbeat, RegisterNode
 from goqueue.core.verbs import CreateTopic, Fetch, FindOffset, InitProducer, Publish, PublishBatch, Side
 
 # More rooms than there are: the numbers of one never meet those of another.
@@ -28,6 +30,14 @@ class TrimSide:
     offset: int
 
 
+@define
+class AskNode:
+    """Have one other node carry out a request with what it has; it is passed on to no third one."""
+
+    node: str
+    request: Request
+
+
 Wish = (
     MakeOwnTopic
     | CreateTopic
@@ -39,6 +49,12 @@ Wish = (
     | FindOffset
     | RollSide
     | TrimSide
+    | AskNode
+    | RegisterNode
+    | NodeHeartbeat
+    | LeaveNode
+    | AlterIsr
+    | FinishDelete
 )
 
 

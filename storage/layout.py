@@ -2,7 +2,8 @@
 
     FORMAT                              the version, a sentence for people
     LOCK                                held by the one process that may write
-    meta/                               the cluster's metadata
+    meta/                               the cluster's metadata: a stream, and
+        vote                              whom this node has voted for, in which term
     logs/{topic}/{partition}/           one stream: a folder with
         {base:020d}.log                   batches, and zeros at the end where room is reserved
         {base:020d}.{generation}.log      the same, rewritten by compaction or repair

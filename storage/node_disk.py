@@ -17,15 +17,17 @@ from collections.abc import Callable
 
 from attrs import define, field
 
+from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.errors import GoQueueError
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Read, ReadResult, TimeResult
-from goqueue.core.metadata import METADATA_STREAM
 from goqueue.core.node import Node
-from goqueue.core.ready import Compact, Fetching, Ready
-from goqueue.core.records.batch import split
+from goqueue.core.quorum.entries import Entry
+from goqueue.core.ready import Compact, Fetching, Ready, SaveVote
+from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import iterate
+from goqueue.storage.claims import claim
 from goqueue.storage.compacting import Compacted, compact, discard
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DamageError
@@ -35,6 +37,7 @@ from goqueue.storage.recovery import Recovery, recover
 from goqueue.storage.removal import remove_topic_folder
 from goqueue.storage.segment_files import ColdError, SegmentFiles
 from goqueue.storage.store import Store
+from goqueue.storage.vote import VoteDesk, VoteSaving, read_vote
 
 _PAUSE_FIRST_NS = 500_000_000
 _PAUSE_MOST_NS = 30_000_000_000
@@ -42,23 +45,28 @@ _PAUSE_MOST_NS = 30_000_000_000
 
 @define
 class Opening:
-    """A stream to be recovered; for the metadata, its records are read as well."""
+    """A stream to be recovered; for the metadata, its entries and the last vote are read as well."""
 
     disk: Disk
     stream: str
     config: LogConfig
     wall_ms: int
     distrust: bool
+    topic_id: int = 0
     recovery: Recovery | None = None
-    records: list[bytes] = field(factory=list)
+    entries: list[Entry] = field(factory=list)
+    vote: SaveVote | None = None
     error: GoQueueError | OSError | None = None
 
     def run(self) -> None:
         """Wait for the disk; an error ends up in `error`."""
         try:
+            if self.topic_id:
+                claim(self.disk, self.stream, self.topic_id)
             recovery = recover(self.disk, self.stream, self.config, self.wall_ms, distrust=self.distrust)
             if self.stream == METADATA_STREAM:
-                self.records = _values(self.disk, self.stream, recovery)
+                self.entries = _entries(self.disk, self.stream, recovery)
+                self.vote = read_vote(self.disk)
         except (GoQueueError, OSError) as error:
             self.error = error
         else:
@@ -137,7 +145,7 @@ class Leftovers:
             self.error = error
 
 
-Work = StreamJob | Opening | Removal | Reading | Compaction | Leftovers
+Work = StreamJob | Opening | Removal | Reading | Compaction | Leftovers | VoteSaving
 
 
 @define
@@ -176,11 +184,13 @@ class NodeDisk:
         self._pause_first_ns = pause_first_ns
         self._pause_most_ns = pause_most_ns
         self._configs: dict[str, LogConfig] = {}
+        self._topic_ids: dict[str, int] = {}
         self._opens: dict[str, _Wanted] = {}
         self._removals: dict[str, _Wanted] = {}
         self._compacting = ""
         self._begun: list[Work] = []
         self._reading_count = 0
+        self._votes = VoteDesk(pause_first_ns, pause_most_ns)
 
     def drive(self, node: Node) -> None:
         """From here on this is told what the disk says: the same node, with or without one who takes notes."""
@@ -201,7 +211,10 @@ class NodeDisk:
             self._begun.append(Compaction(self._store.disk, compact_wanted))
         for wanted in ready.opens:
             self._configs[wanted.stream] = wanted.config
+            self._topic_ids[wanted.stream] = wanted.topic_id
             self._opens[wanted.stream] = _Wanted(now, self._pause_first_ns)
+        for vote in ready.votes:
+            self._votes.want(now, vote)
         for removal in ready.removes:
             self._removals[removal.folder] = _Wanted(now, self._pause_first_ns, streams=removal.streams)
             for stream in removal.streams:
@@ -215,6 +228,7 @@ class NodeDisk:
         work.extend(self._store.take_jobs())
         if self._opens:
             work.extend(self._begin_opens(now))
+        work.extend(self._votes.begin(now, self._store.disk))
         return work
 
     def _begin_opens(self, now: int) -> list[Work]:
@@ -225,7 +239,8 @@ class NodeDisk:
                 # A sync that failed in an earlier attempt makes what reads show as doubtful as one in a job does.
                 distrust = self._store.has_failed(stream) or wanted.is_tried
                 wall_ms = self._node.clock.wall_ms(now)
-                begun.append(Opening(self._store.disk, stream, self._configs[stream], wall_ms, distrust))
+                topic_id = self._topic_ids.get(stream, 0)
+                begun.append(Opening(self._store.disk, stream, self._configs[stream], wall_ms, distrust, topic_id))
         return begun
 
     def _begin_removals(self, now: int) -> list[Work]:
@@ -248,6 +263,7 @@ class NodeDisk:
     def _leave(self, stream: str) -> None:
         """The node has no use for a stream any more."""
         self._configs.pop(stream, None)
+        self._topic_ids.pop(stream, None)
         wanted = self._opens.get(stream)
         if wanted is not None and not wanted.under_way:
             del self._opens[stream]
@@ -290,6 +306,9 @@ class NodeDisk:
             self._tell_failures(now)
             if work.failed is None and work.token is not None:
                 self._node.synced(now, work.folder, work.token)
+            if work.failed is None and work.cut is not None and work.folder in self._configs:
+                # What is left is read back, and the stream goes on from there.
+                self._opens[work.folder] = _Wanted(now, self._pause_first_ns)
         elif isinstance(work, Opening):
             self._finish_opening(now, work)
         elif isinstance(work, Removal):
@@ -298,6 +317,11 @@ class NodeDisk:
             self._finish_compaction(now, work)
         elif isinstance(work, Leftovers):
             self._compacting = ""
+        elif isinstance(work, VoteSaving):
+            if self._votes.finish(now, work):
+                self._node.vote_saved(now, work.vote)
+            else:
+                self._report(f"the vote is not saved yet: {work.error}")
         else:
             self._reading_count -= 1
             if work.error is not None:
@@ -324,7 +348,7 @@ class NodeDisk:
             for note in opening.recovery.notes:
                 self._report(note)
             self._store.opened(stream)
-            self._node.opened(now, stream, opening.recovery.state, opening.records)
+            self._node.opened(now, stream, opening.recovery.state, opening.entries, opening.vote)
 
     def _finish_removal(self, now: int, removal: Removal) -> None:
         if removal.error is not None:
@@ -356,23 +380,29 @@ class NodeDisk:
             wanted.due for stream, wanted in self._opens.items() if not wanted.under_way and not self._is_busy(stream)
         ]
         times += [one.due for one in self._removals.values() if not one.under_way and not self._is_held(one)]
+        vote_due = self._votes.deadline()
+        times += [vote_due] if vote_due is not None else []
         return min(times, default=None)
 
     def pending(self) -> bool:
         """Whether any write is not yet on the disk as its topic wants it, or work is under way."""
         wanted = [*self._opens.values(), *self._removals.values()]
-        is_under_way = any(one.under_way for one in wanted)
+        is_under_way = any(one.under_way for one in wanted) or self._votes.is_busy
         return self._store.pending() or self._reading_count > 0 or bool(self._compacting) or is_under_way
 
 
-def _values(disk: Disk, stream: str, recovery: Recovery) -> list[bytes]:
-    """The values of every record in a stream, which must be a small one."""
-    values: list[bytes] = []
+def _entries(disk: Disk, stream: str, recovery: Recovery) -> list[Entry]:
+    """Every record in a stream, which must be a small one."""
+    entries: list[Entry] = []
     for segment in [*recovery.state.sealed, recovery.state.tail.segment]:
         if segment.size:
             end = segment.next_offset
             read = Read(stream, segment.name, segment.base, 0, segment.size, end, end, segment.size)
             result = ColdRead(SegmentFiles(disk, stream, segment.name), read).run()
             for batch in split(result.batches):
-                values.extend(bytes(record.value or b"") for record in iterate(batch))
-    return values
+                term = max(0, read_header(batch).leader_epoch)
+                for record in iterate(batch):
+                    if record.offset >= recovery.state.start_offset:
+                        kind = bytes(record.key) if record.key is not None else None
+                        entries.append(Entry(record.offset, term, kind, bytes(record.value or b"")))
+    return entries

@@ -1,6 +1,6 @@
-"""Removing a topic's folder so that a crash in between leaves nothing that could be taken for a topic.
+"""Removing the folder of a topic or a partition so that a crash in between leaves nothing that could be taken for one.
 
-The folder first gets a name that no topic can have, durably; then everything in it goes. What a crash leaves of it is
+The folder first gets a name that neither can have, durably; then everything in it goes. What a crash leaves of it is
 removed at the next start.
 """
 
@@ -10,7 +10,7 @@ _GONE = "~gone"
 
 
 def remove_topic_folder(disk: Disk, folder: str) -> None:
-    """Remove a folder such as logs/orders with all it holds, and return when that is certain."""
+    """Remove a folder such as logs/orders or logs/orders/3 with all it holds, and return when that is certain."""
     parent = folder.rpartition("/")[0]
     gone = f"{folder}{_GONE}"
     if disk.exists(gone):
@@ -23,11 +23,14 @@ def remove_topic_folder(disk: Disk, folder: str) -> None:
 
 
 def remove_gone(disk: Disk, parent: str) -> None:
-    """Finish removals that a crash interrupted."""
-    if disk.exists(parent):
-        for name in disk.names(parent):
-            if name.endswith(_GONE):
-                _remove_tree(disk, f"{parent}/{name}")
+    """Finish removals of topics and of their partitions that a crash interrupted."""
+    for name in disk.names(parent) if disk.exists(parent) else []:
+        if name.endswith(_GONE):
+            _remove_tree(disk, f"{parent}/{name}")
+        elif disk.is_folder(f"{parent}/{name}"):
+            for number in disk.names(f"{parent}/{name}"):
+                if number.endswith(_GONE):
+                    _remove_tree(disk, f"{parent}/{name}/{number}")
 
 
 def _remove_tree(disk: Disk, folder: str) -> None:

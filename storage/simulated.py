@@ -373,6 +373,11 @@ class SimulatedDisk:
             raise os_error(errno.ENOENT, path)
         return bytes(node.durable)
 
+    def seen_bytes(self, path: str, position: int = 0) -> bytes:
+        """What a read at `path` would bring, durable or not, without being one; nothing where no file is."""
+        node = self._find_or_none(path)
+        return bytes(node.content[position:]) if isinstance(node, Inode) else b""
+
     def paths(self) -> list[str]:
         """The paths of all files."""
         return [path for path, _ in self._root.files()]

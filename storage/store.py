@@ -20,12 +20,14 @@ from goqueue.storage.layout import LOCK_FILE, check_format
 from goqueue.storage.meters import StoreMeters
 from goqueue.storage.reading import ColdFindTime, ColdRead, Span, fetch, find_in
 from goqueue.storage.recovery import Recovery, recover
+from goqueue.storage.removal import remove_gone
 from goqueue.storage.stream import Stream
 
 # Streams that may have files open, each two or three as a rule: the rest open theirs when they are used again.
 _WARM_MAX = 512
 # How many of the longest unused are looked at when there is one too many; all of them may be in the middle of work.
 _COOLED_MAX = 16
+LOGS_FOLDER = "logs"
 
 
 class Store:
@@ -45,6 +47,7 @@ class Store:
         self._lock = disk.lock(LOCK_FILE)
         try:
             check_format(disk)
+            remove_gone(disk, LOGS_FOLDER)
         except BaseException:
             self._lock.release()
             raise

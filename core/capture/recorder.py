@@ -19,7 +19,8 @@ from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
 from goqueue.core.node import Node
-from goqueue.core.ready import Ready
+from goqueue.core.quorum.entries import Entry
+from goqueue.core.ready import Ready, SaveVote
 from goqueue.core.verbs import Caller
 
 
@@ -84,11 +85,42 @@ class Recorder(Node):
         self._notes.forget(to)
         self.node.forget(to)
 
-    def opened(self, now: int, stream: str, state: LogState, records: Iterable[bytes] = ()) -> None:
+    def receive(self, now: int, sender: str, message: Any) -> None:
+        """Note a letter of a peer, and pass it on."""
+        self._notes.call(now, "receive", (sender, message))
+        self.node.receive(now, sender, message)
+
+    def peer_met(self, now: int, peer: str) -> None:
+        """Note a link to a peer, and pass it on."""
+        self._notes.call(now, "peer_met", (peer,))
+        self.node.peer_met(now, peer)
+
+    def peer_lost(self, now: int, peer: str) -> None:
+        """Note the end of a link to a peer, and pass it on."""
+        self._notes.call(now, "peer_lost", (peer,))
+        self.node.peer_lost(now, peer)
+
+    def vote_saved(self, now: int, vote: SaveVote) -> None:
+        """Note a vote that is kept, and pass it on."""
+        self._notes.call(now, "vote_saved", (vote,))
+        self.node.vote_saved(now, vote)
+
+    def leave(self, now: int) -> None:
+        """Note that the end is near, and pass it on."""
+        self._notes.call(now, "leave", ())
+        self.node.leave(now)
+
+    def peers(self) -> dict[str, str]:
+        """As the node says."""
+        return self.node.peers()
+
+    def opened(
+        self, now: int, stream: str, state: LogState, entries: Iterable[Entry] = (), vote: SaveVote | None = None
+    ) -> None:
         """Note a stream that was recovered, and pass it on."""
-        values = list(records)
-        self._notes.call(now, "opened", (stream, state, values))
-        self.node.opened(now, stream, state, values)
+        known = list(entries)
+        self._notes.call(now, "opened", (stream, state, known, vote))
+        self.node.opened(now, stream, state, known, vote)
 
     def open_failed(self, now: int, stream: str, why: str) -> None:
         """Note a stream that cannot be recovered, and pass it on."""

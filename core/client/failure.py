@@ -14,10 +14,22 @@ DROPPED = "dropped"
 CONNECTION_LOST = "connection_lost"
 BAD_REPLY = "bad_reply"
 
-# The same request can succeed later, and perhaps somewhere else.
-PASSING = frozenset((CONNECTION_LOST, str(Code.UNAVAILABLE), str(Code.SHUTTING_DOWN), "deadline_exceeded"))
+# Nothing was done about the request, which can succeed later, and perhaps somewhere else.
+UNDONE = frozenset(
+    str(code)
+    for code in (
+        Code.UNAVAILABLE,
+        Code.SHUTTING_DOWN,
+        Code.NOT_LEADER,
+        Code.NOT_CONTROLLER,
+        Code.NOT_COORDINATOR,
+        Code.NOT_ENOUGH_REPLICAS,
+    )
+)
+# The same request can succeed later; it may have been carried out, or nothing was done.
+PASSING = UNDONE | {CONNECTION_LOST, str(Code.TIMED_OUT), "deadline_exceeded"}
 # What is known of the topic is out of date, or the topic is gone: look, then decide.
-MISPLACED = frozenset((str(Code.TOPIC_NOT_FOUND), str(Code.PARTITION_NOT_FOUND)))
+MISPLACED = frozenset((str(Code.TOPIC_NOT_FOUND), str(Code.PARTITION_NOT_FOUND), str(Code.NOT_LEADER)))
 
 
 @define

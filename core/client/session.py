@@ -214,11 +214,11 @@ class Session:
             if parcel is pipeline.flight[0]:
                 pipeline.renumbers = True
             self._halt(now, pipeline, failure)
-        elif code in PASSING:
-            self._halt(now, pipeline, failure)
         elif code in MISPLACED:
             pipeline.is_misplaced = True
             self.misplaced[pipeline.topic] = None
+            self._halt(now, pipeline, failure)
+        elif code in PASSING:
             self._halt(now, pipeline, failure)
         elif code == Code.FENCED and self.terms.is_idempotent:
             self.abandon(failure)
@@ -239,6 +239,16 @@ class Session:
         for parcel in awaiting:
             parcel.pipeline.withdraw(parcel)
             self._ready(parcel.pipeline)
+        self._look_again(address)
+
+    def _look_again(self, address: str) -> None:
+        """Somebody else may lead what an address was thought to lead."""
+        place = self._place(address)
+        if address:
+            pipelines = [*(parcel.pipeline for parcel in place.awaiting.values()), *place.ready]
+            for pipeline in pipelines:
+                if pipeline.address == address:
+                    self.misplaced[pipeline.topic] = None
 
     def _halve(self, parcel: Parcel) -> None:
         """Send half of the records at a time, in the same place and under the same numbers.

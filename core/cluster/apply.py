@@ -1,17 +1,24 @@
 """The agreed state, and the only code that changes it: one method a record, live and at a start alike."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
+    ClusterNamed,
     MetadataRecord,
     MetadataSnapshot,
+    NodeRegistered,
+    NodeRemoved,
+    NodeStanding,
+    PartitionPlaced,
+    PartitionsAdded,
     ProducerIds,
     SideAdded,
+    Standing,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
@@ -25,6 +32,36 @@ FIRST_PRODUCER_ID = 1000
 
 
 @define
+class NodeState:
+    """One node as all know it."""
+
+    node_id: str
+    incarnation: int
+    disk_id: str
+    rack: str
+    internal: str
+    http: str
+    grpc: str
+    version: str
+    # When it registered.
+    wall_ms: int
+    standing: Standing = Standing.LIVE
+
+
+@define
+class Placement:
+    """Who has a partition, who of them is in sync, and who leads it; see `PartitionPlaced`."""
+
+    replicas: list[str]
+    isr: list[str]
+    leader: str
+    leader_epoch: int
+    version: int
+    adding: list[str] = field(factory=list)
+    removing: list[str] = field(factory=list)
+
+
+@define
 class Topic:
     """One topic as all nodes know it; a topic that is made again under the same name has another `topic_id`."""
 
@@ -34,6 +71,8 @@ class Topic:
     config: dict[str, Value]
     created_ms: int
     sides: list[Side] = field(factory=list)
+    # By partition; a topic that a node made while it was alone has none, and is that node's.
+    placements: dict[int, Placement] = field(factory=dict)
 
     def stream(self, partition: int, side: Side = Side.DATA) -> str:
         """The folder of a stream of a partition."""
@@ -49,6 +88,11 @@ class ClusterState:
     removing: dict[str, int] = field(factory=dict)
     next_topic_id: int = 1
     next_producer_id: int = FIRST_PRODUCER_ID
+    # Empty until the first controller has drawn one.
+    cluster_id: str = ""
+    nodes: dict[str, NodeState] = field(factory=dict)
+    # Which nodes still have the folder of a topic that is being removed; none where a node was alone.
+    holders: dict[str, list[str]] = field(factory=dict)
 
     def apply(self, record: MetadataRecord) -> None:
         """Take one agreed record into the state."""
@@ -58,7 +102,40 @@ class ClusterState:
         """One record that stands for all so far."""
         topics = [METADATA_CODEC.encode(_created(self.topics[name])) for name in sorted(self.topics)]
         removing = dict(sorted(self.removing.items()))
-        return MetadataSnapshot(self.next_topic_id, topics, removing, self.next_producer_id)
+        others = [METADATA_CODEC.encode(record) for record in self._others()]
+        return MetadataSnapshot(
+            self.next_topic_id, topics, removing, self.next_producer_id, self.cluster_id, others, self._holders()
+        )
+
+    def copy(self) -> "ClusterState":
+        """Another state that says the same; what is applied to one is not seen in the other."""
+        topics = {name: evolve(topic, placements=dict(topic.placements)) for name, topic in self.topics.items()}
+        nodes = {node_id: evolve(node) for node_id, node in self.nodes.items()}
+        return evolve(self, topics=topics, removing=dict(self.removing), nodes=nodes, holders=dict(self.holders))
+
+    def _holders(self) -> list[str]:
+        """Topics that are being removed and the nodes that have them, as `name/node`."""
+        return [f"{name}/{node_id}" for name in sorted(self.holders) for node_id in self.holders[name]]
+
+    def _others(self) -> Iterator[MetadataRecord]:
+        for node_id in sorted(self.nodes):
+            node = self.nodes[node_id]
+            yield NodeRegistered(
+                node_id,
+                node.incarnation,
+                node.disk_id,
+                node.rack,
+                node.internal,
+                node.http,
+                node.grpc,
+                node.version,
+                node.wall_ms,
+            )
+            if node.standing is not Standing.LIVE:
+                yield NodeStanding(node_id, node.standing)
+        for name in sorted(self.topics):
+            for partition, placed in sorted(self.topics[name].placements.items()):
+                yield _placed(name, partition, placed)
 
     def check(self) -> None:
         """Assert that ids are unique and below the next, and that no name is both used and being removed."""
@@ -67,6 +144,12 @@ class ClusterState:
         assert len(set(ids)) == len(ids)
         assert all(0 < topic_id < self.next_topic_id for topic_id in ids)
         assert self.next_producer_id >= FIRST_PRODUCER_ID
+        assert self.holders.keys() <= self.removing.keys()
+        for topic in self.topics.values():
+            assert not topic.placements or [*sorted(topic.placements)] == [*range(topic.partitions)]
+            for placement in topic.placements.values():
+                assert all(one in placement.replicas for one in placement.isr)
+                assert not placement.leader or placement.leader in placement.isr
 
 
 def _created(topic: Topic) -> TopicCreated:
@@ -93,12 +176,77 @@ def _side_added(state: ClusterState, record: SideAdded) -> None:
 
 
 def _topic_deleted(state: ClusterState, record: TopicDeleted) -> None:
-    del state.topics[record.name]
+    topic = state.topics.pop(record.name)
     state.removing[record.name] = record.topic_id
+    holders = {one for placement in topic.placements.values() for one in placement.replicas}
+    if holders:
+        state.holders[record.name] = sorted(holders)
 
 
 def _topic_removed(state: ClusterState, record: TopicRemoved) -> None:
-    del state.removing[record.name]
+    left = [one for one in state.holders.pop(record.name, []) if record.node_id and one != record.node_id]
+    if left:
+        state.holders[record.name] = left
+    else:
+        del state.removing[record.name]
+
+
+def _cluster_named(state: ClusterState, record: ClusterNamed) -> None:
+    state.cluster_id = record.cluster_id
+
+
+def _node_registered(state: ClusterState, record: NodeRegistered) -> None:
+    state.nodes[record.node_id] = NodeState(
+        record.node_id,
+        record.incarnation,
+        record.disk_id,
+        record.rack,
+        record.internal,
+        record.http,
+        record.grpc,
+        record.version,
+        record.wall_ms,
+    )
+
+
+def _node_standing(state: ClusterState, record: NodeStanding) -> None:
+    state.nodes[record.node_id].standing = record.standing
+
+
+def _node_removed(state: ClusterState, record: NodeRemoved) -> None:
+    del state.nodes[record.node_id]
+    for name in [name for name, holders in state.holders.items() if record.node_id in holders]:
+        _topic_removed(state, TopicRemoved(name, state.removing[name], record.node_id))
+
+
+def _partition_placed(state: ClusterState, record: PartitionPlaced) -> None:
+    state.topics[record.topic].placements[record.partition] = Placement(
+        [*record.replicas],
+        [*record.isr],
+        record.leader,
+        record.leader_epoch,
+        record.version,
+        [*record.adding],
+        [*record.removing],
+    )
+
+
+def _placed(topic: str, partition: int, placed: Placement) -> PartitionPlaced:
+    return PartitionPlaced(
+        topic,
+        partition,
+        placed.replicas,
+        placed.isr,
+        placed.leader,
+        placed.leader_epoch,
+        placed.version,
+        placed.adding,
+        placed.removing,
+    )
+
+
+def _partitions_added(state: ClusterState, record: PartitionsAdded) -> None:
+    state.topics[record.topic].partitions = record.partitions
 
 
 def _producer_ids(state: ClusterState, record: ProducerIds) -> None:
@@ -112,6 +260,14 @@ def _snapshot(state: ClusterState, record: MetadataSnapshot) -> None:
     state.next_topic_id = record.next_topic_id
     state.removing = dict(record.removing)
     state.next_producer_id = max(FIRST_PRODUCER_ID, record.next_producer_id)
+    state.cluster_id = record.cluster_id
+    state.nodes.clear()
+    for content in record.others:
+        state.apply(METADATA_CODEC.decode(content))
+    state.holders.clear()
+    for held in record.holders:
+        name, _, node_id = held.partition("/")
+        state.holders.setdefault(name, []).append(node_id)
 
 
 _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
@@ -122,4 +278,10 @@ _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
     MetadataSnapshot: _snapshot,
     ProducerIds: _producer_ids,
     SideAdded: _side_added,
+    ClusterNamed: _cluster_named,
+    NodeRegistered: _node_registered,
+    NodeStanding: _node_standing,
+    NodeRemoved: _node_removed,
+    PartitionPlaced: _partition_placed,
+    PartitionsAdded: _partitions_added,
 }

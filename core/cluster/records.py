@@ -1,5 +1,7 @@
 """The records of the metadata log: everything that nodes agree on is a sequence of these."""
 
+from enum import StrEnum
+
 from attrs import define, field
 
 from goqueue.core.codec import Codec
@@ -51,14 +53,21 @@ class MetadataSnapshot:
     topics: list[bytes] = field(factory=list)
     removing: dict[str, int] = field(factory=dict)
     next_producer_id: int = 0
+    cluster_id: str = ""
+    # Records that make the nodes and the places of partitions what they are.
+    others: list[bytes] = field(factory=list)
+    # Which nodes still have folders of topics that are being removed, as `name/node`.
+    holders: list[str] = field(factory=list)
 
 
 @define
 class TopicRemoved:
-    """The folder of a deleted topic is gone, so its name can be used again."""
+    """The folder of a deleted topic is gone, of one node or of all; after the last its name can be used again."""
 
     name: str
     topic_id: int
+    # Empty where a node was alone when it said so.
+    node_id: str = ""
 
 
 @define
@@ -69,7 +78,94 @@ class ProducerIds:
     next: int
 
 
-MetadataRecord = TopicCreated | TopicAltered | TopicDeleted | MetadataSnapshot | TopicRemoved | ProducerIds | SideAdded
+class Standing(StrEnum):
+    """What a node may do: everything, lead nothing new, do so until it stops as planned, or nothing."""
+
+    LIVE = "live"
+    DRAINING = "draining"
+    STOPPING = "stopping"
+    DEAD = "dead"
+
+
+@define
+class ClusterNamed:
+    """The cluster's id, drawn once: nodes of another one are strangers."""
+
+    cluster_id: str
+
+
+@define
+class NodeRegistered:
+    """A node has begun, or begun again under another incarnation, and is reached there."""
+
+    node_id: str
+    incarnation: int
+    disk_id: str
+    rack: str
+    internal: str
+    http: str
+    grpc: str
+    version: str
+    wall_ms: int
+
+
+@define
+class NodeStanding:
+    """A node's standing is another from here on."""
+
+    node_id: str
+    standing: Standing
+
+
+@define
+class NodeRemoved:
+    """A node is no part of the cluster any more."""
+
+    node_id: str
+
+
+@define
+class PartitionPlaced:
+    """Who has a partition, who of them is in sync, and who leads it; nobody does where `leader` is empty.
+
+    `version` rises with every such record of a partition, `leader_epoch` with every leader. `adding` and `removing` are
+    the replicas that a move under way brings and takes.
+    """
+
+    topic: str
+    partition: int
+    replicas: list[str]
+    isr: list[str]
+    leader: str
+    leader_epoch: int
+    version: int
+    adding: list[str] = field(factory=list)
+    removing: list[str] = field(factory=list)
+
+
+@define
+class PartitionsAdded:
+    """A topic has so many partitions from here on."""
+
+    topic: str
+    partitions: int
+
+
+MetadataRecord = (
+    TopicCreated
+    | TopicAltered
+    | TopicDeleted
+    | MetadataSnapshot
+    | TopicRemoved
+    | ProducerIds
+    | SideAdded
+    | ClusterNamed
+    | NodeRegistered
+    | NodeStanding
+    | NodeRemoved
+    | PartitionPlaced
+    | PartitionsAdded
+)
 
 _KINDS = {
     1: TopicCreated,
@@ -79,6 +175,12 @@ _KINDS = {
     5: TopicRemoved,
     6: ProducerIds,
     7: SideAdded,
+    8: ClusterNamed,
+    9: NodeRegistered,
+    10: NodeStanding,
+    11: NodeRemoved,
+    12: PartitionPlaced,
+    13: PartitionsAdded,
 }
 
-METADATA_CODEC = Codec(_KINDS, version=3)
+METADATA_CODEC = Codec(_KINDS, version=4)

@@ -111,6 +111,8 @@ SETTINGS: dict[str, Setting] = {
     "fsync": Setting("every", _one_of(*Fsync)),
     "fsync_interval": Setting("1s", _span(1)),
     "max_message_bytes": Setting(16 << 20, _whole(1 << 10, 1 << 30)),
+    "min_insync_replicas": Setting(1, _whole(1, 100)),
+    "unclean_leader_election": Setting(False, _flag),
     "visibility_timeout": Setting("30s", _span(1, SPAN_MS_MAX)),
     "max_attempts": Setting(4, _whole(1, 1_000)),
     "retry_backoff": Setting("1s", _span(1, DELAY_MS_MAX)),

@@ -1,7 +1,8 @@
 """Looking through dead letters, a page at a time; it changes nothing.
 
 A page ends when it is full or when enough was read for it, so a sieve that lets nothing through costs no request more
-than any other. Then it says from where on the next page is to look, by partition.
+than any other. Then it says from where on the next page is to look, by partition. Where another node leads a partition,
+that node is asked for as much as the page has room for.
 """
 
 from attrs import define, field
@@ -13,8 +14,10 @@ from goqueue.core.dead.picking import records_in
 from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.verbs import BrowseDead, DeadLetter, DeadLetters, Sieve
 from goqueue.core.dead.yard import Yard
+from goqueue.core.elsewhere import elsewhere
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Refusal
+from goqueue.core.verbs import Code, Refusal
+from goqueue.core.wishes import AskNode
 
 LIMIT_MAX = 1000
 _PAGE_BYTES = 4 << 20
@@ -74,6 +77,17 @@ class Page:
         self.offset = max(self.offset, next_offset)
         self.is_full = self._scanned >= _SCANNED_BYTES_MAX
 
+    def put(self, found: DeadLetters) -> None:
+        """Take in what another node has found in the partition."""
+        self.letters += found.letters
+        self._size += sum(len(letter.key or b"") + len(letter.value or b"") for letter in found.letters)
+        if found.after is not None:
+            self.offset = found.after.get(self._number, self.offset)
+            self.is_full = True
+        elif self._size > _PAGE_BYTES or len(self.letters) >= self.limit:
+            self.offset = found.letters[-1].offset + 1 if found.letters else self.offset
+            self.is_full = True
+
 
 @define(eq=False)
 class Browsing:
@@ -89,10 +103,14 @@ class Browsing:
     _at: int = 0
     _page: Page = field(init=False)
     _reading: Reading | None = None
+    # The question under way to another node.
+    _asked: int = 0
 
     def __attrs_post_init__(self) -> None:
         self._page = Page(self._request.sieve, self._request.limit)
         self._after = dict(self._request.after)
+        if self._request.only >= 0:
+            self._at, self._partitions = self._request.only, self._request.only + 1
 
     def go(self) -> None:
         """Read until the page is done, or a read is under way."""
@@ -104,15 +122,39 @@ class Browsing:
             book = self._yard.book((self.topic, self._at))
             gone = Gone() if book is None else book.moves.gone
             self._page.begin(self._at, self._after.get(self._at, 0), gone)
+            away = elsewhere(self._yard.led, self.topic, self._at)
+            if away is not None and self._request.only < 0:
+                self._ask(away.leader)
+                return
             self._reading = Reading(self._yard.errands, self._yard.led, self, self.topic, self._at, self._page)
             self._reading.go()
             if not self._reading.has_ended:
                 return
             self._looked()
 
+    def _ask(self, node: str) -> None:
+        """Have another node look into the partition."""
+        if not node:
+            message = f"partition {self._at} of {self.topic} has no leader at the moment"
+            self.answer = Refusal(Code.UNAVAILABLE, message, retry_after_ms=500)
+            return
+        limit = self._request.limit - len(self._page.letters)
+        after = {self._at: self._after.get(self._at, 0)}
+        request = BrowseDead(self.topic, self._request.sieve, limit, after, self._at)
+        self._asked = self._yard.errands.ask(self, AskNode(node, request))
+
     def answered(self, now: int, number: int, reply: Reply) -> None:
         """The answer to a read, which may be of no use any more."""
-        if self._reading is not None and number == self._reading.asked:
+        if number == self._asked:
+            self._asked = 0
+            if isinstance(reply, DeadLetters):
+                self._page.put(reply)
+                self._move_on()
+                self.go()
+            else:
+                assert isinstance(reply, Refusal)
+                self.answer = reply
+        elif self._reading is not None and number == self._reading.asked:
             self._reading.answered(reply)
             if self._reading.has_ended:
                 self._looked()
@@ -124,7 +166,11 @@ class Browsing:
         refusal, self._reading = self._reading.refusal, None
         if refusal is not None:
             self.answer = refusal
-            return
+        else:
+            self._move_on()
+
+    def _move_on(self) -> None:
+        """Go to the next partition, unless the page ends in this one."""
         self._after[self._at] = self._page.offset
         if not self._page.is_full:
             self._at += 1

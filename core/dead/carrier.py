@@ -14,7 +14,8 @@ other sequences, or the batch is too large for it. The last is met with fewer le
 without its value.
 
 Where messages of an open intent have gone from the source meanwhile, the batch cannot be made as it was. Then what the
-target knows of the producer says if it has the batch, and what is left is published only if it has not.
+target knows of the producer says if it has the batch, and what is left is published only if it has not. Whoever leads
+the target is asked that (ASKING, between READING and PUBLISHING).
 """
 
 from enum import Enum
@@ -24,11 +25,13 @@ from attrs import define, field
 from goqueue.core.calls import Reply
 from goqueue.core.dead.moves import NO_PRODUCER, Moves
 from goqueue.core.dead.picking import BYTES_MAX, LETTERS_MAX, Bounds, Consignment, Named, repeated
+from goqueue.core.dead.produced import produced
 from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.records import Abandoned, Arrived, Cut, Enlisted, Intent, Tally
 from goqueue.core.dead.targets import creation, dead_topic
+from goqueue.core.dead.verbs import FindMoved, Moved
 from goqueue.core.dead.yard import Yard
-from goqueue.core.log.producers import Produced
+from goqueue.core.elsewhere import elsewhere
 from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import (
     Acks,
@@ -41,6 +44,7 @@ from goqueue.core.verbs import (
     Refusal,
     Side,
 )
+from goqueue.core.wishes import AskNode
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.records import packed, unpacked
@@ -51,7 +55,9 @@ _DOUBLINGS_MAX = 10
 _DROPPED_MAX = 10_000
 _GONE = (Code.TOPIC_NOT_FOUND, Code.PARTITION_NOT_FOUND)
 _OTHER_SEQUENCES = (Code.OUT_OF_ORDER, Code.FENCED)
-_PASSING = (Code.UNAVAILABLE, Code.DAMAGED, Code.SHUTTING_DOWN)
+_PASSING = (
+    Code.UNAVAILABLE, Code.DAMAGED, Code.SHUTTING_DOWN, Code.NOT_LEADER, Code.NOT_ENOUGH_REPLICAS, Code.TIMED_OUT,
+)  # fmt: skip
 
 
 class Stage(Enum):
@@ -60,6 +66,7 @@ class Stage(Enum):
     IDLE = "idle"
     MAKING = "making"
     READING = "reading"
+    ASKING = "asking"
     ENLISTING = "enlisting"
     WRITING = "writing"
     PUBLISHING = "publishing"
@@ -327,22 +334,33 @@ class Carrier:
 
     def _repeat(self, now: int, book: Book, intent: Intent, named: Named) -> None:
         """The messages of an open intent were read again."""
-        self.stage = Stage.IDLE
-        if named.missing:
-            target = self._yard.led.partition(intent.topic, intent.partition)
-            if isinstance(target, Refusal):
-                self._refused(now, book, intent, target)
-                return
-            known = _known(target, intent)
-            if target.log.unsound is not None or (known is not None and known.next_offset > target.high_watermark):
-                self._pause(now)
-                return
-            if known is not None or not named.consignment.offsets:
-                count = 0 if known is None else known.next_offset - known.first_offset
-                self._arrived(now, book, intent, count)
-                return
         self._freight = Freight(named.consignment, intent.at_ms)
-        self._publish(book.moves)
+        if not named.missing:
+            self._publish(book.moves)
+            return
+        self.stage = Stage.ASKING
+        question = FindMoved(intent.topic, intent.partition, intent.producer_id, intent.sequence)
+        away = elsewhere(self._yard.led, intent.topic, intent.partition)
+        if away is None:
+            self._knows(now, book, produced(self._yard.led, question))
+        elif away.leader:
+            self._asked = self._yard.errands.ask(self, AskNode(away.leader, question))
+        else:
+            self._pause(now)
+
+    def _knows(self, now: int, book: Book, reply: Reply) -> None:
+        """Whether the target has the batch of the open intent."""
+        intent, freight = book.moves.intent, self._freight
+        assert intent is not None
+        assert freight is not None
+        if not isinstance(reply, Moved):
+            assert isinstance(reply, Refusal)
+            self._refused(now, book, intent, reply)
+        elif reply.is_known or not freight.consignment.offsets:
+            self._freight = None
+            self._arrived(now, book, intent, reply.count)
+        else:
+            self._publish(book.moves)
 
     # --- the batch
 
@@ -374,7 +392,7 @@ class Carrier:
 
     def _refused(self, now: int, book: Book, intent: Intent, refusal: Refusal) -> None:
         """A target did not take a batch."""
-        if refusal.code in _PASSING:
+        if refusal.code in _PASSING or (refusal.code in _GONE and self._is_known(intent)):
             self._pause(now)
             return
         count = len(unpacked(intent.offsets))
@@ -404,6 +422,11 @@ class Carrier:
             self.reset()
             self._yard.look_at(self.slot)
 
+    def _is_known(self, intent: Intent) -> bool:
+        """Whether there is a target, as far as this node knows; another may not have heard of it yet."""
+        target = self._yard.led.topics.get(intent.topic)
+        return target is not None and intent.partition < target.topic.partitions
+
     # --- answers
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
@@ -416,23 +439,27 @@ class Carrier:
             assert self._reading is not None
             self._reading.answered(reply)
             self._read_on(now)
+        elif self.stage is Stage.ASKING:
+            self._knows(now, book, reply)
         elif self.stage is Stage.MAKING:
-            self._made(now)
+            self._made(now, reply)
         elif self.stage is Stage.ENLISTING:
             self._enlisted(now, book, reply)
         else:
             assert self.stage is Stage.PUBLISHING
             self._published(now, book, reply)
 
-    def _made(self, now: int) -> None:
-        """There is an answer to whoever wanted a topic for letters: it is there or is not."""
+    def _made(self, now: int, reply: Reply) -> None:
+        """There is an answer to whoever wanted a topic for letters: it is there, or will be seen soon, or is not."""
         source = self._yard.led.topics.get(self.slot[0])
-        if source is not None and dead_topic(source.topic) in self._yard.led.topics:
-            # It may be another partition's doing.
-            self.reset()
-            self._yard.look_at(self.slot)
-        else:
+        is_there = source is not None and dead_topic(source.topic) in self._yard.led.topics
+        if isinstance(reply, Refusal) and not is_there:
             self._pause(now)
+            return
+        # One that another node has made is yet to be heard of here, and then everybody is looked at.
+        self.reset()
+        if is_there:
+            self._yard.look_at(self.slot)
 
     def _enlisted(self, now: int, book: Book, reply: Reply) -> None:
         if not isinstance(reply, ProducerReply):
@@ -458,9 +485,9 @@ class Carrier:
 
     def check(self) -> None:
         """Assert the invariants."""
-        assert bool(self._asked) == (self.stage in (Stage.MAKING, Stage.READING, Stage.ENLISTING, Stage.PUBLISHING))
+        assert bool(self._asked) == (self.stage not in (Stage.IDLE, Stage.WRITING))
         assert (self._reading is not None) == (self.stage is Stage.READING)
-        assert self._freight is None or self.stage in (Stage.ENLISTING, Stage.WRITING)
+        assert self._freight is None or self.stage in (Stage.ENLISTING, Stage.WRITING, Stage.ASKING)
 
 
 def _is_still_there(book: Book, freight: Freight) -> bool:
@@ -470,9 +497,3 @@ def _is_still_there(book: Book, freight: Freight) -> bool:
         return not any(offset in book.moves.gone for offset in offsets)
     queue = book.queues.get(freight.group)
     return queue is not None and all(offset in queue.ledger.reasons for offset in offsets)
-
-
-def _known(target: Partition, intent: Intent) -> Produced | None:
-    """The batch of an intent as its target has it."""
-    batches = target.log.producers.batches(intent.producer_id)
-    return next((one for one in batches if one.first_sequence == intent.sequence), None)

@@ -6,6 +6,10 @@ is told to this room; it looks at each ledger that may be another than it was, a
 A request waits while a ledger that it needs is being made or read. The answer to one that changes something, and to
 whoever asks how far a job is, is held until the ledger that keeps the job is durable.
 
+Among several nodes each has the ledgers of the partitions that it leads. A request is taken by any node: what it can
+answer for the partitions here it does, and the others are asked for theirs. A job lives with the ledger of the first
+partition. What another node asks is answered for what is led here, and passed on to nobody.
+
 Bounded: so many partitions at a time have letters in memory, so many jobs run, so many requests wait.
 
 Invariant: a request is answered once, or forgotten.
@@ -17,8 +21,13 @@ from typing import Any, get_args
 from attrs import define
 
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.changes import AddSide
 from goqueue.core.dead.browsing import Browsing
 from goqueue.core.dead.carrier import Carrier
+from goqueue.core.dead.census import Census
+from goqueue.core.dead.hired import Hired
+from goqueue.core.dead.inquiries import Inquiries, Question
+from goqueue.core.dead.produced import produced
 from goqueue.core.dead.records import Closed, Job, Tally
 from goqueue.core.dead.redrive import Redrive
 from goqueue.core.dead.requests import browse_refusal, job_of, job_refusal
@@ -26,9 +35,13 @@ from goqueue.core.dead.targets import dead_topics, resolved
 from goqueue.core.dead.verbs import (
     BrowseDead,
     CancelRedrive,
+    CarryOn,
+    CountDead,
+    DeadCounts,
     DeadRequest,
     DeadTopic,
     DescribeRedrive,
+    FindMoved,
     ListDeadTopics,
     ListRedrives,
     PurgeDead,
@@ -37,13 +50,14 @@ from goqueue.core.dead.verbs import (
     StartRedrive,
 )
 from goqueue.core.dead.yard import Ledgers, Yard
-from goqueue.core.metadata import AddSide
+from goqueue.core.elsewhere import elsewhere
+from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.partition.partition import Partition
 from goqueue.core.room import Site
 from goqueue.core.topics import TopicLeader
 from goqueue.core.verbs import Caller, Code, Refusal, Side
 from goqueue.core.wishes import Wishes
-from goqueue.core.work.book import Book, Standing
+from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Errands, Slot
 
 ROOM = 2
@@ -68,13 +82,16 @@ class DeadLeader:
         self._site = site
         self.wishes = Wishes(ROOM)
         self._yard = Yard(site.clock, site.led, ledgers, Errands(self.wishes))
+        self._census = Census(self._yard)
         self._carriers: dict[Slot, Carrier] = {}
         # Those with letters in memory, those that wait for one of them to end, and those in a pause.
         self._busy: dict[Slot, None] = {}
         self._line: dict[Slot, None] = {}
         self._paused: dict[Slot, None] = {}
         self._redrives: dict[str, Redrive] = {}
+        self._hired = Hired(self._yard, self._carriers)
         self._browsing: dict[int, Browsing] = {}
+        self._inquiries = Inquiries(self._yard, self._census)
         self._waiting: dict[int, DeadRequest | _Started] = {}
         # Topics whose ledgers are being made, by the number of the wish.
         self._making: dict[int, str] = {}
@@ -88,17 +105,22 @@ class DeadLeader:
             DescribeRedrive: self._describe,
             ListRedrives: self._list,
             CancelRedrive: self._cancel,
+            CountDead: self._count,
+            FindMoved: self._find_moved,
+            CarryOn: self._carry_on,
         }
 
     # --- requests
 
     def ask(self, now: int, to: int, caller: Caller, request: DeadRequest) -> None:
         """Take a request."""
+        if to < FORWARDED and isinstance(request, Question):
+            self._inquiries.begin(to, request)
         if self._answers[type(request)](now, to, request):
             return
         if len(self._waiting) >= _WAITING_MAX:
             message = "too many requests wait for ledgers to be read"
-            self._site.send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            self._say(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
         else:
             self._waiting[to] = request
 
@@ -106,36 +128,23 @@ class DeadLeader:
         """Nobody waits for the answer to `to` any more."""
         self._waiting.pop(to, None)
         self._browsing.pop(to, None)
+        self._inquiries.forget(to)
 
     def _say(self, to: int, reply: Reply) -> bool:
-        self._site.send(to, reply)
+        if not self._inquiries.take_own(to, reply):
+            self._site.send(to, reply)
         return True
 
-    # --- ledgers
-
-    def _books(self, leader: TopicLeader) -> list[Book] | Refusal | None:
-        """The ledgers of a topic's partitions, why they cannot be used, or None while that is yet to be seen.
-
-        None at all for a topic that has none, of which nothing was moved or purged.
-        """
-        topic = leader.topic
-        if Side.LEDGER not in topic.sides:
-            return []
-        books: list[Book] = []
-        for number in range(topic.partitions):
-            book = self._yard.ledgers.books.get((topic.name, number))
-            if book is not None and book.standing is Standing.FAILED:
-                message = f"the ledger of partition {number} of {topic.name} cannot be used: {book.why}"
-                return Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
-            if book is None or not book.is_ready:
-                return None
-            books.append(book)
-        return books
-
-    def _span(self, topic: str, number: int, book: Book | None) -> tuple[int, int]:
-        """A partition's first letter that is left, and its end."""
-        start, end = self._site.led.ends(topic, number) or (0, 0)
-        return (start if book is None else min(max(start, book.moves.gone.floor), end)), end
+    def _relay(self, to: int, topic: str, request: StartRedrive | PurgeDead) -> bool:
+        """Have the node answer that leads a topic's first partition, if this one does not."""
+        away = elsewhere(self._site.led, topic, 0)
+        if away is None:
+            return False
+        if to >= FORWARDED:
+            message = f"node {self._site.led.node_id} does not lead partition 0 of {topic}"
+            return self._say(to, Refusal(Code.NOT_LEADER, message, retry_after_ms=200, leader=away.leader))
+        self._inquiries.pass_on(to, request, away.leader)
+        return True
 
     # --- looking
 
@@ -144,7 +153,7 @@ class DeadLeader:
         if isinstance(leader, Refusal):
             return self._say(to, leader)
         refusal = browse_refusal(request, leader.topic.partitions)
-        books = refusal or self._books(leader)
+        books = refusal or self._census.books(leader)
         if isinstance(books, Refusal):
             return self._say(to, books)
         if books is None:
@@ -158,16 +167,27 @@ class DeadLeader:
         listed: list[DeadTopic] = []
         for name in dead_topics(self._site.led):
             leader = self._site.led.topics[name]
-            books = self._books(leader)
+            books = self._census.books(leader)
             if books is None:
                 return False
-            letters = 0
-            for number in range(leader.topic.partitions):
-                book = books[number] if isinstance(books, list) and books else None
-                start, end = self._span(name, number, book)
-                letters += end - start if book is None else book.moves.left(start, end)
-            listed.append(DeadTopic(name, letters))
+            counts = self._census.counts(leader, books if isinstance(books, dict) else {})
+            listed.append(DeadTopic(name, sum(counts.left.values())))
         return self._say(to, listed)
+
+    def _count(self, now: int, to: int, request: CountDead) -> bool:
+        leader = resolved(self._site.led, request.topic)
+        if isinstance(leader, Refusal):
+            return self._say(to, leader)
+        books = self._census.books(leader)
+        if isinstance(books, Refusal):
+            return self._say(to, books)
+        return books is not None and self._say(to, self._census.counts(leader, books))
+
+    def _find_moved(self, now: int, to: int, request: FindMoved) -> bool:
+        return self._say(to, produced(self._site.led, request))
+
+    def _carry_on(self, now: int, to: int, request: CarryOn) -> bool:
+        return self._say(to, self._hired.carry_on(now, request))
 
     # --- jobs
 
@@ -177,6 +197,8 @@ class DeadLeader:
         if isinstance(leader, Refusal):
             return self._say(to, leader)
         name = leader.topic.name
+        if self._relay(to, name, request):
+            return True
         refusal = job_refusal(led, name, request)
         if refusal is not None:
             return self._say(to, refusal)
@@ -184,7 +206,7 @@ class DeadLeader:
             if name not in self._making.values():
                 self._making[self._yard.errands.ask(self, AddSide(name, Side.LEDGER))] = name
             return False
-        books = self._books(leader)
+        books = self._census.books(leader)
         if isinstance(books, Refusal):
             return self._say(to, books)
         if books is None:
@@ -192,15 +214,26 @@ class DeadLeader:
         if len(self._redrives) >= _RUNNING_MAX:
             message = f"{_RUNNING_MAX} redrives and purges are under way already"
             return self._say(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000))
-        spans = {number: self._span(name, number, book) for number, book in enumerate(books)}
+        counts = self._inquiries.counts(to, leader, books)
+        if isinstance(counts, Refusal):
+            return self._say(to, counts)
+        if counts is None:
+            return False
+        self._begin(now, to, request, books[0], counts)
+        return True
+
+    def _begin(self, now: int, to: int, request: StartRedrive | PurgeDead, home: Book, counts: DeadCounts) -> None:
+        name, spans = (
+            home.topic,
+            {number: (counts.starts[number], counts.ends[number]) for number in sorted(counts.ends)},
+        )
         redrive_id = f"{self._site.random.getrandbits(64):016x}"
         job = job_of(redrive_id, name, request, self._site.clock.wall_ms(now), spans)
-        job.total = sum(books[number].moves.left(*span) for number, span in spans.items())
-        books[0].moves.keep(job)
+        job.total = sum(counts.left.values())
+        home.moves.keep(job)
         redrive = self._run(name, redrive_id)
-        redrive.kept = self._yard.touch(books[0])
+        redrive.kept = self._yard.touch(home)
         self._waiting[to] = _Started(redrive_id)
-        return True
 
     def _run(self, topic: str, redrive_id: str) -> Redrive:
         redrive = self._redrives[redrive_id] = Redrive(topic, redrive_id, self._yard, self._carriers)
@@ -209,14 +242,14 @@ class DeadLeader:
 
     def _home(self, topic: str) -> Book | Refusal | None:
         """The ledger that keeps a topic's jobs; None while it is yet to be read, or to be durable, or made at all."""
-        books = self._books(self._site.led.topics[topic])
-        if not isinstance(books, list):
+        books = self._census.books(self._site.led.topics[topic])
+        if not isinstance(books, dict):
             return books
         is_sure = all(run.is_sure for run in self._redrives.values() if run.topic == topic)
-        return books[0] if books and is_sure else None
+        return books.get(0) if is_sure else None
 
     def _describe(self, now: int, to: int, request: DescribeRedrive | CancelRedrive | _Started) -> bool:
-        homes = [self._home(topic) for topic in self._with_ledgers()]
+        homes = [self._home(topic) for topic in self._with_jobs()]
         for home in homes:
             job = home.moves.jobs.get(request.redrive_id) if isinstance(home, Book) else None
             if job is not None:
@@ -234,7 +267,7 @@ class DeadLeader:
         return self._say(to, Refusal(Code.REDRIVE_NOT_FOUND, message, "redrive_id"))
 
     def _list(self, now: int, to: int, request: ListRedrives) -> bool:
-        topics = self._with_ledgers()
+        topics = self._with_jobs()
         if request.topic:
             leader = resolved(self._site.led, request.topic)
             if isinstance(leader, Refusal):
@@ -250,10 +283,9 @@ class DeadLeader:
             jobs += home.moves.jobs.values()
         return self._say(to, [self._reply(job) for job in sorted(jobs, key=_started, reverse=True)])
 
-    def _with_ledgers(self) -> list[str]:
-        """The topics of dead letters of which something was moved or purged, or is about to be."""
-        topics = self._site.led.topics
-        return [name for name in dead_topics(self._site.led) if Side.LEDGER in topics[name].topic.sides]
+    def _with_jobs(self) -> list[str]:
+        """The topics of dead letters whose jobs are kept here, if there are any."""
+        return [name for name, _ in self._census.homes() if elsewhere(self._site.led, name, 0) is None]
 
     def _cancel(self, now: int, to: int, request: CancelRedrive) -> bool:
         redrive = self._redrives.get(request.redrive_id)
@@ -289,13 +321,15 @@ class DeadLeader:
     def topics_changed(self, now: int) -> None:
         """Whatever was under way with a topic that is gone is gone as well."""
         topics = self._site.led.topics
-        self._is_stirred = True
-        for slot in [slot for slot in self._carriers if slot[0] not in topics]:
+        led, self._is_stirred = self._site.led, True
+        self._hired.topics_changed()
+        for slot in [slot for slot in self._carriers if slot[0] not in topics or elsewhere(led, *slot) is not None]:
             del self._carriers[slot]
             for places in (self._busy, self._line, self._paused):
                 places.pop(slot, None)
         for redrive_id, run in [*self._redrives.items()]:
-            if run.topic not in topics or Side.LEDGER not in topics[run.topic].topic.sides:
+            is_gone = run.topic not in topics or Side.LEDGER not in topics[run.topic].topic.sides
+            if is_gone or elsewhere(led, *run.home) is not None:
                 del self._redrives[redrive_id]
         for slot in self._carriers:
             self._yard.look_at(slot)
@@ -321,6 +355,7 @@ class DeadLeader:
             self._carriers[slot].forget_found()
         for redrive in self._redrives.values():
             redrive.forget_found()
+        self._hired.forget_found()
 
     # --- going on
 
@@ -338,7 +373,9 @@ class DeadLeader:
             for slot in slots:
                 self._step(now, slot)
         self._finish_browsing()
-        if self._is_stirred:
+        for to, reply in self._inquiries.take():
+            self._site.send(to, reply)
+        if self._is_stirred or self._inquiries.has_counted:
             self._is_stirred = False
             self._try_waiting(now)
 
@@ -355,6 +392,7 @@ class DeadLeader:
         self._yard.look_at(slot)
         self._yard.look_at((slot[0], 0))
         self._tidy(slot)
+        self._hired.tidy(slot)
         if slot[1] == 0 and book.is_ready:
             for job in book.moves.jobs.values():
                 if job.state is RedriveState.RUNNING and job.redrive_id not in self._redrives:
@@ -380,6 +418,7 @@ class DeadLeader:
             self._line[slot] = None
         for redrive in [run for run in self._redrives.values() if run.topic == slot[0]]:
             self._step_redrive(now, redrive)
+        self._hired.step(now, slot)
 
     def _note(self, slot: Slot, carrier: Carrier) -> None:
         """Remember what a carrier waits for, and let the next in line have its place."""
@@ -427,6 +466,8 @@ class DeadLeader:
             return 0
         times = [self._carriers[slot].until for slot in self._paused]
         times += [redrive.due for redrive in self._redrives.values() if redrive.due]
+        hired = self._hired.deadline()
+        times += [] if hired is None else [hired]
         return min(times, default=None)
 
     def wake(self, now: int) -> None:
@@ -437,6 +478,7 @@ class DeadLeader:
         for redrive in self._redrives.values():
             if redrive.due and redrive.due <= now:
                 self._yard.look_at(redrive.home)
+        self._hired.wake(now)
 
     def check(self) -> None:
         """Assert the invariants."""
@@ -446,6 +488,7 @@ class DeadLeader:
             assert carrier.slot == slot
         for redrive in self._redrives.values():
             redrive.check()
+        self._hired.check()
 
 
 def _started(job: Job) -> tuple[int, str]:

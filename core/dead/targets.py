@@ -34,7 +34,10 @@ def dead_topic(topic: Topic) -> str:
 
 
 def creation(topic: Topic, name: str) -> CreateTopic:
-    """How the topic of a topic's dead letters is made: like it, but that letters neither expire nor replace others."""
+    """How the topic of a topic's dead letters is made: like it, but that letters neither expire nor replace others.
+
+    On as many nodes as its messages are, whoever of them is there at the moment.
+    """
     size = setting(topic.config, "max_message_bytes")
     assert isinstance(size, int)
     config: dict[str, object] = {
@@ -44,7 +47,8 @@ def creation(topic: Topic, name: str) -> CreateTopic:
         "dlq_topic": _default("dlq_topic"),
         "max_message_bytes": min(size + _LETTER_BYTES, _MESSAGE_BYTES_MAX),
     }
-    return CreateTopic(name, topic.partitions, 1, config)
+    factor = max((len(placement.replicas) for placement in topic.placements.values()), default=1)
+    return CreateTopic(name, topic.partitions, factor, config)
 
 
 def _default(key: str) -> Value:

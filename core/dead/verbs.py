@@ -26,12 +26,16 @@ class Sieve:
 
 @define
 class BrowseDead:
-    """Dead letters in a topic, oldest first by partition; `after` is where a page before this ended."""
+    """Dead letters in a topic, oldest first by partition; `after` is where a page before this ended.
+
+    `only` is the one partition that another node asks for, -1 for all.
+    """
 
     topic: str
     sieve: Sieve = field(factory=Sieve)
     limit: int = 100
     after: dict[int, int] = field(factory=dict)
+    only: int = -1
 
 
 @define
@@ -151,5 +155,79 @@ class RedriveReply:
     error: str = ""
 
 
-DeadRequest = BrowseDead | ListDeadTopics | StartRedrive | PurgeDead | DescribeRedrive | ListRedrives | CancelRedrive
-DeadAnswer = DeadLetters | list[DeadTopic] | RedriveReply | list[RedriveReply] | Refusal
+# --- what nodes ask of each other
+
+
+@define
+class CountDead:
+    """Where the letters begin and end in the partitions of a topic that the node leads, and how many are left."""
+
+    topic: str
+
+
+@define
+class DeadCounts:
+    """By partition: the first letter that is left, the end, and how many letters are between."""
+
+    starts: dict[int, int]
+    ends: dict[int, int]
+    left: dict[int, int]
+
+
+@define
+class FindMoved:
+    """Whether a partition has the batch of a move, by its producer and first sequence."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    sequence: int
+
+
+@define
+class Moved:
+    """Whether it has, and how many messages are in it."""
+
+    is_known: bool
+    count: int = 0
+
+
+@define
+class CarryOn:
+    """Work on a redrive in one partition, for a while or until told again, and say how far it is.
+
+    `job` is the record of it, `room` how many letters more may match, and `is_over` ends it.
+    """
+
+    topic: str
+    partition: int
+    job: bytes
+    room: int
+    is_over: bool = False
+
+
+@define
+class Carried:
+    """How far a redrive is in a partition; `is_done` when that holds for good, `trouble` why it cannot go on."""
+
+    position: int
+    looked: int
+    matched: int
+    moved: int
+    is_done: bool = False
+    trouble: str = ""
+
+
+DeadRequest = (
+    BrowseDead
+    | ListDeadTopics
+    | StartRedrive
+    | PurgeDead
+    | DescribeRedrive
+    | ListRedrives
+    | CancelRedrive
+    | CountDead
+    | FindMoved
+    | CarryOn
+)
+DeadAnswer = DeadLetters | list[DeadTopic] | RedriveReply | list[RedriveReply] | DeadCounts | Moved | Carried | Refusal

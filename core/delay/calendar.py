@@ -88,6 +88,8 @@ class Calendar:
     # The read under way, whether it looks for the begin of a summary, and where else there may be one.
     _reading: int = 0
     _is_looking: bool = False
+    # What the schedule had when the load began: control records of it that are not durable yet are waited for.
+    _load_end: int = 0
     _untried: list[int] = field(factory=list)
     # Control records below are in the summary.
     _controls_from: int = 0
@@ -155,7 +157,7 @@ class Calendar:
         self.retry_at = 0
         if self.stream is None or self.data_stream is None:
             return
-        self.standing = Standing.LOADING
+        self.standing, self._load_end = Standing.LOADING, self.stream.log.next_offset
         last = self.data_stream.log.producers.last(MOVER_ID)
         self._begin(None if last is None else last[1])
         self._look_for_summary(candidates(self.stream))
@@ -178,11 +180,11 @@ class Calendar:
         self._reading = self.errands.ask(Fetch(topic, number, offset, size, side=Side.SCHEDULE))
 
     def _read_on(self) -> None:
-        """Read what can be read; where there is nothing more, all has been read."""
+        """Read what can be read; where there is nothing more, all has been read, or is not durable yet."""
         assert self.stream is not None
         if self.next_offset < self.stream.high_watermark:
             self._read(self.next_offset, _READ_BYTES)
-        elif self.standing is Standing.LOADING:
+        elif self.standing is Standing.LOADING and self.next_offset >= self._load_end:
             self._end_load()
 
     def _end_load(self) -> None:

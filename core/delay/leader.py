@@ -7,6 +7,9 @@ calendars' affair; here requests find their calendar and answers theirs, and a t
 Times are those of the wall. The alarms of calendars are monotonic; when the wall clock is found to run otherwise than
 when they were set, they are set anew. So a jump forward makes things due at once, and a jump back keeps them back.
 
+Among several nodes each has the calendars of the partitions that it leads. A page is put together from those of all
+nodes; whoever asks about one message is sent to the node that leads its partition.
+
 Invariants: a request is answered once, or forgotten; a calendar that has something to do in the next turn is in
 `_resumed`, and one that has at some time has an alarm.
 """
@@ -19,9 +22,11 @@ from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.changes import AddSide
 from goqueue.core.delay.calendar import Calendar, Standing
 from goqueue.core.delay.errands import TURN_MESSAGES, Budget, Errands, Slot
 from goqueue.core.delay.moving import Delivered
+from goqueue.core.delay.pages import Pages
 from goqueue.core.delay.publishing import HeldBack, due_at
 from goqueue.core.delay.verbs import (
     CancelDelayed,
@@ -34,9 +39,10 @@ from goqueue.core.delay.verbs import (
     MeasureDelays,
     RescheduleDelayed,
 )
+from goqueue.core.elsewhere import elsewhere, leaders_elsewhere
 from goqueue.core.errors import BatchError
+from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.histogram import Histogram
-from goqueue.core.metadata import AddSide
 from goqueue.core.partition.partition import Partition
 from goqueue.core.reads import deleted
 from goqueue.core.records.batch import validate
@@ -72,7 +78,10 @@ class DelayLeader:
     # What waits for a topic's schedule, whose making is asked for by a number; and what was passed on since.
     _publishes: dict[str, list[HeldBack]] = field(factory=dict, init=False)
     _making: dict[int, str] = field(factory=dict, init=False)
+    # Topics that were given a schedule by another node's word, of which this one has not heard yet.
+    _announced: dict[str, None] = field(factory=dict, init=False)
     _passed_on: dict[int, HeldBack] = field(factory=dict, init=False)
+    _pages: Pages = field(init=False)
     _delivered: Delivered = field(factory=Delivered, init=False)
     _cancelled: int = field(default=0, init=False)
     _rescheduled: int = field(default=0, init=False)
@@ -84,6 +93,9 @@ class DelayLeader:
     # What the wall clock said of the monotonic clock's zero when the alarms were set.
     _origin_ms: int = field(default=0, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        self._pages = Pages(self.wishes)
+
     # --- requests
 
     def ask(self, now: int, to: int, caller: Caller, request: DelayRequest) -> None:
@@ -91,7 +103,7 @@ class DelayLeader:
         if isinstance(request, MeasureDelays):
             self._site.send(to, self._measure())
         elif isinstance(request, ListDelayed):
-            self._site.send(to, self._list(request))
+            self._list(to, request)
         else:
             self._ask_about(now, to, request)
 
@@ -121,10 +133,20 @@ class DelayLeader:
         calendar = self._calendars.get((topic, number))
         if calendar is not None:
             return calendar
+        if elsewhere(self._site.led, topic, number) is not None:
+            return self._elsewhere(topic, number)
         if Side.SCHEDULE in leader.topic.sides:
             message = f"the delayed messages of partition {number} of {topic} are being opened"
             return Refusal(Code.UNAVAILABLE, message, retry_after_ms=500)
         return _not_found(request)
+
+    def _elsewhere(self, topic: str, number: int) -> Refusal:
+        """What whoever asks here is told of a partition that another node leads."""
+        led = self._site.led.partition(topic, number)
+        if isinstance(led, Refusal):
+            return led
+        message = f"partition {number} of {topic} is about to be led by another node"
+        return Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)
 
     def _answer(self, now: int, to: int, request: Single, calendar: Calendar) -> None:
         """Answer a request about a message that is pending, or is not."""
@@ -146,7 +168,21 @@ class DelayLeader:
             self._rescheduled += 1
         self._busy[calendar.errands.slot] = None
 
-    def _list(self, request: ListDelayed) -> DelayedMessages | Refusal:
+    def _list(self, to: int, request: ListDelayed) -> None:
+        own = self._page(request)
+        if isinstance(own, Refusal) or to >= FORWARDED:
+            self._site.send(to, own)
+            return
+        led = self._site.led
+        slots = [(request.topic, number) for number in range(led.topics[request.topic].topic.partitions)]
+        nodes = leaders_elsewhere(led, slots)
+        if nodes:
+            self._pages.begin(to, request, own, nodes)
+        else:
+            self._site.send(to, own)
+
+    def _page(self, request: ListDelayed) -> DelayedMessages | Refusal:
+        """The first messages of the partitions here."""
         leader = self._site.led.topic(request.topic)
         if isinstance(leader, Refusal):
             return leader
@@ -161,7 +197,7 @@ class DelayLeader:
             if calendar.standing is not Standing.READY:
                 return calendar.refusal()
             count += len(calendar.schedule)
-            pages.append(_page(calendar, request.after))
+            pages.append(_pending(calendar, request.after))
         found = list(islice(merge(*pages), request.limit + 1))
         messages = [
             self._calendars[request.topic, number].message(offset) for _, number, offset in found[: request.limit]
@@ -186,6 +222,7 @@ class DelayLeader:
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
         self._waiting.pop(to, None)
+        self._pages.forget(to)
         for number in [number for number, (asker, _) in self._lookups.items() if asker == to]:
             del self._lookups[number]
 
@@ -217,7 +254,12 @@ class DelayLeader:
             self._refuse(held, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
 
     def _made(self, topic: str, reply: Reply) -> None:
-        """A topic has a schedule, or cannot have one."""
+        """A topic has a schedule, or cannot have one, or is about to be known to have one."""
+        leader = self._site.led.topics.get(topic)
+        if not isinstance(reply, Refusal) and leader is not None and Side.SCHEDULE not in leader.topic.sides:
+            self._announced[topic] = None
+            return
+        self._announced.pop(topic, None)
         for held in self._publishes.pop(topic):
             if isinstance(reply, Refusal):
                 self._refuse(held, reply)
@@ -254,14 +296,18 @@ class DelayLeader:
             else:
                 assert isinstance(reply, Refusal)
                 self._refuse(held, reply)
+        elif self._pages.is_of(number):
+            self._pages.answered(number, reply)
         elif number in self._lookups:
             self._looked_up(*self._lookups.pop(number), reply)
 
     def _looked_up(self, to: int, request: GetDelayed, reply: Reply) -> None:
-        calendar = self._calendars.get((request.topic, request.partition))
-        if calendar is not None and calendar.standing is not Standing.READY:
+        calendar = self._calendar(request)
+        if isinstance(calendar, Refusal):
+            self._site.send(to, calendar)
+        elif calendar.standing is not Standing.READY:
             self._site.send(to, calendar.refusal())
-        elif calendar is None or request.offset not in calendar.schedule:
+        elif request.offset not in calendar.schedule:
             # It went while it was read.
             self._site.send(to, _not_found(request))
         elif isinstance(reply, Refusal):
@@ -277,18 +323,21 @@ class DelayLeader:
             stream = calendar.stream
             leader = led.topics.get(slot[0])
             is_there = leader is not None and Side.SCHEDULE in leader.topic.sides
-            if not is_there or (stream is not None and not led.is_led(stream)):
+            if not is_there or elsewhere(led, *slot) is not None or (stream is not None and not led.is_led(stream)):
                 self._drop(slot, calendar)
+        for topic in [*self._announced]:
+            self._made(topic, None)
         self._ask_again(now)
 
     def _drop(self, slot: Slot, calendar: Calendar) -> None:
+        """A calendar is another node's, or nobody's."""
         del self._calendars[slot]
         self._alarms.drop(slot)
         self._busy.pop(slot, None)
         self._resumed.pop(slot, None)
-        calendar.close("the topic was deleted")
-        for to, _ in calendar.replies:
-            self._site.send(to, deleted(slot[0]))
+        calendar.close("the partition has another leader")
+        for to, reply in calendar.replies:
+            self._site.send(to, reply if slot[0] in self._site.led.topics else deleted(slot[0]))
 
     def opened(self, now: int, partition: Partition) -> None:
         """A stream can be used: for the first time, or again and maybe with other contents."""
@@ -310,7 +359,7 @@ class DelayLeader:
     def _make(self, slot: Slot) -> Calendar:
         calendar = self._calendars[slot] = Calendar(Errands(slot, self.wishes, self._owners), self._delivered)
         data_stream = self._site.led.partition(*slot)
-        if isinstance(data_stream, Partition) and data_stream.log.unsound is None:
+        if isinstance(data_stream, Partition) and data_stream.log.unsound is None and data_stream.is_settled:
             calendar.data_stream = data_stream
         return calendar
 
@@ -318,6 +367,10 @@ class DelayLeader:
         """A stream, which maybe never was open, cannot be used until it is opened."""
         _, topic, number, *side = stream.split("/")
         slot = topic, int(number)
+        if elsewhere(self._site.led, *slot) is not None:
+            if slot in self._calendars:
+                self._drop(slot, self._calendars[slot])
+            return
         if side == [Side.SCHEDULE] and slot not in self._calendars:
             self._make(slot)
         calendar = self._calendars.get(slot)
@@ -356,6 +409,8 @@ class DelayLeader:
         if origin_ms != self._origin_ms:
             self._origin_ms = origin_ms
             self._busy.update(dict.fromkeys(self._calendars))
+        for to, page in self._pages.take():
+            self._site.send(to, page)
         if not self._busy:
             return
         wall_ms = self._site.clock.wall_ms(now)
@@ -389,14 +444,14 @@ class DelayLeader:
     def check(self) -> None:
         """Assert the invariants."""
         self._alarms.check()
-        assert set(self._publishes) == set(self._making.values())
+        assert set(self._publishes) == {*self._making.values(), *self._announced}
         for slot, calendar in self._calendars.items():
             calendar.check()
             assert not calendar.is_unfinished or slot in self._resumed or slot in self._busy
             assert calendar.due_ms() is None or slot in self._alarms or slot in self._busy
 
 
-def _page(calendar: Calendar, after: tuple[int, int, int] | None) -> Iterator[tuple[int, int, int]]:
+def _pending(calendar: Calendar, after: tuple[int, int, int] | None) -> Iterator[tuple[int, int, int]]:
     """Pending messages of a partition behind a place in the order of all: by time, partition, offset."""
     number = calendar.errands.slot[1]
     if after is None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from goqueue.core.errors import BatchError
-from goqueue.core.partition.partition import Publishing
+from goqueue.core.partition.publishing import Publishing
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import Code, NewRecord, Refusal
 

@@ -253,8 +253,10 @@ class Coordinator:
 
     def _remove(self, now: int, group: Group, member_id: str, reason: str) -> None:
         self._sessions.end(group.name, member_id)
-        self.shared.departed(group, member_id, lost=reason == "session_expired")
+        lost = member_id if reason == "session_expired" else ""
+        self.shared.departed(group, member_id, lost=bool(lost))
         after = rebalance.without(group, member_id, self._clock.wall_ms(now))
+        after.lost = lost
         if after.members:
             self._unsettle(now, group.name, reason)
         self._stand(now, after)
@@ -290,6 +292,7 @@ class Coordinator:
         if planned.fenced_id:
             self._sessions.end(name, planned.fenced_id)
             self.shared.departed(planned.group, planned.fenced_id, lost=True)
+            planned.group.lost = planned.fenced_id
         self._sessions.begin(now, name, planned.group.members[member_id])
         if planned.reason:
             self._unsettle(now, name, planned.reason)
@@ -404,10 +407,8 @@ class Coordinator:
         return planned[1]
 
     def _fetch(self, now: int, request: FetchOffsets) -> GroupAnswer:
-        group = plan.group_of(self.groups, request.group)
-        if isinstance(group, Refusal):
-            return group
-        return plan.fetched(self.groups, group, request, self._topics, self._ends)
+        group, ends = plan.group_of(self.groups, request.group), self._ends
+        return group if isinstance(group, Refusal) else plan.fetched(self.groups, group, request, self._topics, ends)
 
     def _reset(self, now: int, request: ResetOffsets) -> GroupAnswer:
         partitions = self._topics.get(request.topic, 0)
@@ -463,8 +464,6 @@ class Coordinator:
             return planned
         self._end(request.group)
         return None
-
-    # --- what must hold
 
     def check(self) -> None:
         """Assert the invariants."""

@@ -19,8 +19,8 @@ from enum import Enum
 from attrs import define, field
 
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.changes import MakeOwnTopic
 from goqueue.core.errors import BatchError
-from goqueue.core.metadata import MakeOwnTopic
 from goqueue.core.records.entries import Entry, batches_of, entries_in
 from goqueue.core.verbs import (
     Acks,

@@ -5,6 +5,11 @@ journal has failed it is refused. Replies of the coordinator are held until ever
 entry cannot be made durable, memory is ahead of the disk: whoever waits is refused, and the coordinator begins anew
 with what the journal holds.
 
+Where another node leads the journal, that one is the coordinator. Requests are refused here with its name, and nothing
+of them was carried out; those whose entries were under way when the journal went there may have been. What other rooms
+need to know of groups is then taken from a copy (`Mirror`), and a member that polls here is reported alive
+(`SignsOfLife`).
+
 What this wants of the node's partitions it asks for by `wishes`, and the answers come in by `answered`.
 
 Invariant: a request is answered once, or forgotten.
@@ -16,13 +21,19 @@ from typing import get_args
 from attrs import evolve
 
 from goqueue.core.calls import Reply
+from goqueue.core.elsewhere import Elsewhere, elsewhere
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC, Journal, Standing
 from goqueue.core.groups.measure import Sight, measured
+from goqueue.core.groups.mirror import Mirror
 from goqueue.core.groups.moments import Moments
+from goqueue.core.groups.plan import member_of
 from goqueue.core.groups.polling import Polls
-from goqueue.core.groups.shared import Queues, fetched
+from goqueue.core.groups.reach import Reach
+from goqueue.core.groups.shared import Queues, SharedNews
+from goqueue.core.groups.signs import SignsOfLife
+from goqueue.core.groups.sounded import Sounded
 from goqueue.core.groups.state import Group
 from goqueue.core.groups.verbs import (
     FetchOffsets,
@@ -58,9 +69,13 @@ class GroupLeader:
         self.queues: Queues | None = None
         self.wishes = Wishes(ROOM)
         self._journal = Journal(self.wishes)
+        self._mirror = Mirror(self.wishes)
+        self._signs = SignsOfLife(self.wishes)
+        self._reach = Reach(site.led, self.wishes)
         self._moments = Moments(self.wishes)
-        self.coordinator = Coordinator(site.clock, site.random, site.led.ends, {})
-        self._polls = Polls(self.coordinator, site.led.ends, self.wishes)
+        self._sounded = Sounded(self._reach)
+        self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {})
+        self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.
         self._held: deque[tuple[int, int, GroupAnswer]] = deque()
@@ -70,9 +85,12 @@ class GroupLeader:
     def ask(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureGroups):
-            led = self._led
-            sight = Sight(now, self.coordinator, led.ends, led.age_ms, self.queues)
+            sight = Sight(now, self.coordinator, self._reach.about, self._led.age_ms, self.queues)
             self._send(to, measured(request, sight, self._polls))
+            return
+        far = self._far()
+        if far is not None:
+            self._send(to, _not_here(far))
             return
         if isinstance(request, JoinGroup) and not request.session_timeout_ms:
             request = evolve(request, session_timeout_ms=self._session_timeout_ms)
@@ -87,12 +105,22 @@ class GroupLeader:
         else:
             self._waiting[to] = caller, request
 
+    def _far(self) -> Elsewhere | None:
+        """Who else coordinates, if this node does not."""
+        return elsewhere(self._led, JOURNAL_TOPIC, 0)
+
     def _take(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         if isinstance(request, ResetOffsets):
             partitions = self.coordinator.partitions(request.topic)
             if self._moments.begin(to, caller, request, partitions):
                 return
-        self._pass_on(now, to, caller, request)
+        self._plumb(now, to, caller, request)
+
+    def _plumb(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+        """Find out first how far those partitions reach that a request rests on."""
+        partitions = self.coordinator.partitions(request.topic) if isinstance(request, ResetOffsets) else 0
+        if not self._sounded.begin(to, caller, request, partitions):
+            self._pass_on(now, to, caller, request)
 
     def _pass_on(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         """Have a request answered by whoever knows the answer."""
@@ -102,33 +130,96 @@ class GroupLeader:
         if self.queues is not None and isinstance(request, FetchOffsets | ResetOffsets):
             group = self.coordinator.groups.groups.get(request.group)
             if group is not None and group.mode is GroupMode.SHARED:
-                self._ask_queues(now, to, self.queues, group, request)
+                if isinstance(request, ResetOffsets):
+                    self.queues.reset(now, to, request)
+                else:
+                    self.queues.tell(now, to, request)
                 return
         self.coordinator.ask(now, to, caller, request)
-
-    def _ask_queues(
-        self, now: int, to: int, queues: Queues, group: Group, request: FetchOffsets | ResetOffsets
-    ) -> None:
-        if isinstance(request, ResetOffsets):
-            queues.reset(now, to, request)
-        else:
-            self._send(to, fetched(group, request, self._led.partition_counts(), queues, self._led.ends))
 
     @property
     def is_ready(self) -> bool:
         """Whether requests are taken at once."""
         return self._journal.standing is Standing.READY
 
+    # --- what other rooms ask
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known what groups there are: by the coordinator, or by a copy."""
+        return self.is_ready or self._mirror.is_whole
+
+    @property
+    def known(self) -> dict[str, Group]:
+        """The groups that there are as far as is known here."""
+        return self.coordinator.groups.groups if self.is_ready else self._mirror.groups
+
+    def knows(self, group: str) -> bool:
+        """Whether a group is known here."""
+        return group in self.known
+
+    def is_sure(self, since: int) -> bool:
+        """Whether all that was durable at a time is known: a group that is not is none."""
+        return self.is_ready or (self._mirror.is_whole and self._mirror.fresh_at >= since)
+
+    def take_news(self) -> SharedNews | None:
+        """What happened in shared groups since the last call, while that can be told."""
+        source = self.coordinator.shared if self.is_ready else self._mirror.news if self._mirror.is_whole else None
+        if source is None or not (source.stood or source.departures or source.all_differ):
+            return None
+        if self.is_ready:
+            self.coordinator.shared = SharedNews()
+            return source
+        return self._mirror.take_news()
+
+    def is_member(self, group: str, member_id: str) -> bool:
+        """Whether a member is known here."""
+        found = self.known.get(group)
+        return found is not None and not isinstance(member_of(found, member_id), Refusal)
+
+    def alive(self, now: int, group: str, member_id: str, *, tells: bool) -> Group | Refusal | None:
+        """The group of a member that was heard of, and the coordinator if it is to be told.
+
+        None where it is not known here if it is a member.
+        """
+        far = self._far()
+        if self.is_ready or far is None:
+            coordinator = self.coordinator
+            return self.unready() or coordinator.alive(now, group, member_id) or coordinator.groups.groups[group]
+        if not self._mirror.is_whole or not self.is_member(group, member_id):
+            return None
+        found = self.known[group]
+        if far.leader and tells:
+            self._signs.note(now, far.leader, found.members[member_id], group)
+        return found
+
+    def ends(self, topic: str, number: int) -> tuple[int, int] | None:
+        """Where a partition begins and ends; None where that is not known."""
+        return self._reach.ends(topic, number)
+
+    def about(self, topic: str, number: int) -> tuple[int, int] | None:
+        """Where a partition begins and ends, about."""
+        return self._reach.about(topic, number)
+
+    def counterpart(self) -> str:
+        """The node that coordinates, if another one does and is known."""
+        far = self._far()
+        return "" if far is None else far.leader
+
     def unready(self) -> Refusal | None:
         """Why nothing can be said of groups for now; None where there are none at all."""
         standing = self._journal.standing
-        if self.is_ready or (standing is Standing.ABSENT and JOURNAL_TOPIC not in self._led.topics):
+        if self.is_known or (standing is Standing.ABSENT and JOURNAL_TOPIC not in self._led.topics):
             return None
-        if standing is Standing.FAILED:
+        if standing is Standing.FAILED and self._far() is None:
             return self._refusal()
         return Refusal(Code.UNAVAILABLE, "the groups are being read", retry_after_ms=200)
 
     def _refusal(self) -> Refusal:
+        far = self._far()
+        if far is not None:
+            message = f"the groups are coordinated by {far.leader or 'another node'}; this may have been carried out"
+            return Refusal(Code.UNAVAILABLE, message, retry_after_ms=100)
         message = f"the groups cannot be read or written: {self._journal.why}"
         return Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
 
@@ -136,6 +227,7 @@ class GroupLeader:
         """Nobody waits for the answer to `to` any more."""
         self._waiting.pop(to, None)
         self._moments.forget(to)
+        self._sounded.forget(to)
         self._polls.forget(to)
         self.coordinator.forget(to)
 
@@ -147,12 +239,18 @@ class GroupLeader:
 
     def answered(self, now: int, to: int, reply: Reply) -> None:
         """The answer to a wish."""
+        if isinstance(reply, Fetched | FoundOffset | Refusal):
+            slot = self._reach.answered(now, to, reply)
+            if slot is not None:
+                self._heard(now, slot)
+        if isinstance(reply, Fetched | Refusal):
+            self._mirror.answered(now, to, reply)
         if isinstance(reply, FoundOffset | Refusal):
             reset = self._moments.answered(to, reply)
             if reset is not None and reset.refusal is not None:
                 self._send(reset.to, reset.refusal)
             elif reset is not None:
-                self._pass_on(now, reset.to, reset.caller, reset.request)
+                self._plumb(now, reset.to, reset.caller, reset.request)
         if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, to, reply):
             self._begin(now)
         if isinstance(reply, Fetched | FoundOffset | Refusal):
@@ -173,19 +271,46 @@ class GroupLeader:
         for to, (caller, request) in waiting.items():
             self._take(now, to, caller, request)
 
+    def _heard(self, now: int, slot: tuple[str, int]) -> None:
+        """There is news of a partition that another node leads."""
+        self._polls.news(*slot)
+        if not self._reach.is_sounding(slot):
+            for asked in self._sounded.heard(slot):
+                self._pass_on(now, *asked)
+
     def _refuse_all(self) -> None:
         """Whoever waits is told that it cannot be now."""
+        self._refuse_waiting()
         held = [to for _, to, _ in self._held]
-        waiting = [*self._waiting, *self._moments.clear(), *held, *self._polls.end_all(), *self.coordinator.suspend()]
-        self._waiting = {}
         self._held.clear()
-        for to in waiting:
+        for to in [*held, *self.coordinator.suspend()]:
             self._send(to, self._refusal())
+
+    def _refuse_waiting(self) -> None:
+        """Those whose requests were not begun may go elsewhere with them."""
+        far = self._far()
+        refusal = self._refusal() if far is None else _not_here(far)
+        waiting = [*self._waiting, *self._moments.clear(), *self._sounded.clear(), *self._polls.end_all()]
+        self._waiting = {}
+        for to in waiting:
+            self._send(to, refusal)
+
+    def _follow_journal(self, now: int) -> None:
+        """Keep a copy of the groups while another node coordinates, and none while this one does."""
+        if self._far() is None:
+            self._mirror.stop()
+            return
+        self._mirror.start(now)
+        self._mirror.renew(now)
+        if self._waiting:
+            self._refuse_waiting()
 
     def topics_changed(self, now: int) -> None:
         """There are other topics than before, or with other partitions."""
         if JOURNAL_TOPIC in self._led.topics:
             self._journal.expected()
+        self._reach.topics_changed()
+        self._follow_journal(now)
         self.coordinator.topics_changed(now, self._led.partition_counts())
 
     def news(self, now: int, partition: Partition) -> None:
@@ -197,6 +322,7 @@ class GroupLeader:
         """A partition was recovered; if it is the journal's, that is read from its start."""
         if partition.log.stream == JOURNAL_STREAM:
             assert not self._held, "what was held was refused when the partition failed"
+            self._follow_journal(now)
             self._journal.opened()
 
     def failed(self, now: int, stream: str, why: str) -> None:
@@ -204,6 +330,7 @@ class GroupLeader:
         if stream == JOURNAL_STREAM:
             self._journal.failed(why)
             self._refuse_all()
+            self._follow_journal(now)
 
     def clock_jumped(self, now: int) -> None:
         """Nothing here comes due by the calendar but what is looked at again when it does."""
@@ -212,7 +339,7 @@ class GroupLeader:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        times = [self._journal.deadline()]
+        times = [self._journal.deadline(), self._mirror.deadline(), self._reach.deadline()]
         if self.is_ready:
             times += [self.coordinator.deadline(), self._polls.deadline()]
         return min((due for due in times if due is not None), default=None)
@@ -220,6 +347,9 @@ class GroupLeader:
     def wake(self, now: int) -> None:
         """Do what is due."""
         self._journal.wake(now)
+        self._mirror.wake(now)
+        for slot in self._reach.due(now):
+            self._heard(now, slot)
         if self.is_ready:
             self.coordinator.wake(now)
             self._polls.wake(now)
@@ -247,8 +377,16 @@ class GroupLeader:
     def check(self) -> None:
         """Assert the invariants."""
         self._journal.check()
+        self._mirror.check()
+        self._reach.check()
         self._moments.check()
+        self._sounded.check()
         self.coordinator.check()
         self._polls.check()
         assert self.is_ready or not self._held
         assert not self._waiting or self._journal.standing in (Standing.MAKING, Standing.LOADING)
+
+
+def _not_here(far: Elsewhere) -> Refusal:
+    message = f"the groups are coordinated by {far.leader or 'another node, which is being elected'}"
+    return Refusal(Code.NOT_COORDINATOR, message, retry_after_ms=100, leader=far.leader)

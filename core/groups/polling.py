@@ -9,6 +9,10 @@ begins behind the partition that filled it, so none starves. Places move when th
 poll that comes to nothing, for whatever reason, skips nothing. A partition that the member loses meanwhile is taken out
 of the answer.
 
+Partitions that other nodes lead are read by way of these. Where they begin and end is sounded before the first read,
+scouts bring the news of them, and where one cannot be read for a passing reason the others are: its readers hear
+nothing of it for a while, and no error (`Reach`).
+
 Invariants: a member has one poll at most, and each is answered once or forgotten; a place belongs to a tenure that
 lasts; whoever waits is found under each partition that it has; nothing is kept of members that are gone.
 """
@@ -21,6 +25,7 @@ from goqueue.core.alarms import Alarms
 from goqueue.core.groups import describe, plan, rebalance
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.plan import Ends
+from goqueue.core.groups.reach import PASSING, Reach
 from goqueue.core.groups.reader import Place, Poll, Reader
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
@@ -41,6 +46,8 @@ class Polls:
     _coordinator: Coordinator
     _ends: Ends
     _wishes: Wishes
+    # None where no other node leads anything.
+    _reach: Reach | None = None
     # Answers that hold already; those that do not are with the coordinator's.
     replies: list[tuple[int, GroupAnswer]] = field(factory=list)
     count: int = 0
@@ -72,7 +79,7 @@ class Polls:
         # Who is waited for longer than a session lasts would be taken for dead.
         member = self._coordinator.groups.groups[request.group].members[request.member_id]
         wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
-        reader.poll = Poll(to, records_max, bytes_max, now + wait_ns)
+        reader.poll = Poll(to, records_max, bytes_max, now + wait_ns, wait_ns > 0)
         reader.poll.begin(reader.order, reader.first)
         self._by_to[to] = reader
         self._due[reader.key] = reader
@@ -136,7 +143,7 @@ class Polls:
         slot = (topic, partition)
         for key, reader in self._waiting.get(slot, {}).items():
             place, span = reader.places.get(slot), self._ends(topic, partition)
-            if place is None or span is None or place.offset < span[1]:
+            if place is None or span is None or place.offset < span[1] or self._is_far(slot):
                 self._due[key] = reader
 
     def answered(self, number: int, reply: Fetched | FoundOffset | Refusal) -> None:
@@ -213,19 +220,60 @@ class Polls:
         while poll.rest and not is_content:
             slot = poll.rest[0]
             span = self._ends(*slot)
+            if self._is_out_of_reach(slot, span):
+                poll.rest.popleft()
+                continue
             place = reader.places.get(slot) if span is None else self._place(reader, slot, span, appended)
             poll.offset = 0 if place is None else poll.reached(place)
             if place is not None and place.moment_ms is not None:
                 self._ask(reader, poll, slot, place, FindOffset(*slot, place.moment_ms))
                 return
-            if span is None or poll.offset < span[1]:
+            if span is None or poll.offset < span[1] or self._is_to_be_tried(poll, slot):
                 self._ask(reader, poll, slot, place, Fetch(*slot, poll.offset, poll.read_bytes(place)))
                 return
             poll.rest.popleft()
-        if poll.found or poll.deadline <= now:
+        if poll.found or (poll.deadline <= now and not self._is_sounding(reader)):
             self._finish(now, reader, poll, durable)
         else:
-            self._wait(reader, poll)
+            self._wait(now, reader, poll)
+
+    # --- partitions that other nodes lead
+
+    def _is_far(self, slot: Slot) -> bool:
+        return self._reach is not None and self._reach.is_far(slot)
+
+    def _is_out_of_reach(self, slot: Slot, span: tuple[int, int] | None) -> bool:
+        """Whether there is nothing to be read of a partition for now, as it is to be found out where to read it."""
+        reach = self._reach
+        if reach is None or not reach.is_far(slot):
+            return False
+        if reach.is_paused(slot) or reach.is_sounding(slot):
+            return True
+        if span is not None:
+            return False
+        reach.sound(slot)
+        return True
+
+    def _is_to_be_tried(self, poll: Poll, slot: Slot) -> bool:
+        """Whether a read is to show what a partition has: whoever waits hears of it by a scout."""
+        return not (poll.waits or poll.found) and self._is_far(slot)
+
+    def _is_sounding(self, reader: Reader) -> bool:
+        reach = self._reach
+        return reach is not None and any(reach.is_sounding(slot) for slot in reader.order)
+
+    def _is_passing(self, now: int, reach: Reach, poll: Poll, refusal: Refusal) -> bool:
+        """Whether another node's partition can be read again soon, which the poll is to bear in mind."""
+        if refusal.code is Code.OFFSET_OUT_OF_RANGE:
+            # It begins or ends elsewhere by now, which is found out before it is read again.
+            reach.forget(poll.slot)
+            if poll.place is not None:
+                poll.place.is_lost = True
+        elif refusal.code in PASSING:
+            reach.pause(now, poll.slot)
+        else:
+            return False
+        return True
 
     def _place(self, reader: Reader, slot: Slot, span: tuple[int, int], appended: int) -> Place:
         place = reader.places.get(slot)
@@ -234,7 +282,9 @@ class Polls:
             group = groups.groups[reader.group]
             offset, moment_ms = plan.beginning(groups, group, slot, span), plan.moment_to_find(groups, group, slot)
             place = reader.places[slot] = Place(reader.held[slot], appended, offset, moment_ms)
-        place.offset = min(max(place.offset, span[0]), span[1])
+        # How far another node's partition reaches is known from before; only a read that it refused is beyond its end.
+        end = span[1] if place.is_lost or not self._is_far(slot) else place.offset
+        place.offset, place.is_lost = min(max(place.offset, span[0]), max(end, span[0])), False
         return place
 
     def _ask(self, reader: Reader, poll: Poll, slot: Slot, place: Place | None, wish: Fetch | FindOffset) -> None:
@@ -260,19 +310,27 @@ class Polls:
             assert place is not None
             place.offset, place.moment_ms = reply.offset, None
         elif place is not None and reply.batches:
+            self._learn(slot, reply)
             before = poll.size
             poll.take(slot, place, reply)
             self._found_bytes += poll.size - before
         else:
+            self._learn(slot, reply)
             if place is not None and poll.reached(place) == place.offset:
                 place.offset = max(place.offset, reply.next_offset)
             poll.rest = deque(each for each in poll.rest if each != slot)
 
+    def _learn(self, slot: Slot, fetched: Fetched) -> None:
+        if self._reach is not None:
+            self._reach.learn(slot, fetched)
+
     def _fail(self, now: int, reader: Reader, poll: Poll, refusal: Refusal) -> None:
         """A partition cannot be read: that is told before anything else is, and then the others have their turn."""
         topic, partition = poll.slot
-        span = self._ends(topic, partition)
-        if span is not None and not span[0] <= poll.offset <= span[1]:
+        if self._reach is not None and self._reach.is_far(poll.slot):
+            if self._is_passing(now, self._reach, poll, refusal):
+                return
+        elif (span := self._ends(topic, partition)) is not None and not span[0] <= poll.offset <= span[1]:
             # Retention has overtaken the read, which may have lost its file under way; the place follows.
             return
         if poll.found:
@@ -328,11 +386,14 @@ class Polls:
 
     # --- waiting
 
-    def _wait(self, reader: Reader, poll: Poll) -> None:
+    def _wait(self, now: int, reader: Reader, poll: Poll) -> None:
         poll.is_waiting = True
         for slot in reader.order:
             self._waiting.setdefault(slot, {})[reader.key] = reader
-        self._alarms.set(poll.to, poll.deadline)
+            if self._reach is not None and self._reach.is_far(slot):
+                self._reach.watch(slot)
+        if poll.deadline > now:
+            self._alarms.set(poll.to, poll.deadline)
 
     def _rouse(self, reader: Reader, poll: Poll) -> None:
         if not poll.is_waiting:

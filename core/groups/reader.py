@@ -35,6 +35,8 @@ class Place:
     # What is yet to be found: the first message at or after it, in milliseconds since 1970.
     moment_ms: int | None = None
     record_bytes: int = _RECORD_BYTES
+    # Whether another node has refused to read there.
+    is_lost: bool = False
 
 
 @define(eq=False)
@@ -45,6 +47,7 @@ class Poll:
     records_max: int
     bytes_max: int
     deadline: int
+    waits: bool = False
     records_left: int = 0
     bytes_left: int = 0
     size: int = 0

@@ -35,13 +35,17 @@ class MemberRecord:
 
 @define
 class GroupRecord:
-    """A group; `config` is JSON text of the settings given, `emptied_ms` when the last member left, 0 with members."""
+    """A group; `config` is JSON text of the settings given, `emptied_ms` when the last member left, 0 with members.
+
+    `lost` is the member that is gone with this record and has not said so, if it is one of these.
+    """
 
     mode: GroupMode
     config: str
     generation: int
     emptied_ms: int
     members: list[bytes]
+    lost: str = ""
 
 
 @define
@@ -53,7 +57,7 @@ class OffsetRecord:
     committed_ms: int
 
 
-GROUPS_CODEC = Codec({1: GroupRecord, 2: MemberRecord, 3: OffsetRecord})
+GROUPS_CODEC = Codec({1: GroupRecord, 2: MemberRecord, 3: OffsetRecord}, version=2)
 
 
 def group_key(group: str) -> bytes:

@@ -11,7 +11,6 @@ from goqueue.core.groups import plan
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.state import Group, Slot
 from goqueue.core.groups.verbs import FetchOffsets, GroupMode, GroupOffset, ResetOffsets
-from goqueue.core.verbs import Refusal
 
 
 @define
@@ -28,6 +27,8 @@ class SharedNews:
     """What happened in shared groups since it was last taken; `all_differ` when the coordinator has begun anew."""
 
     stood: dict[str, None] = field(factory=dict)
+    # Those that ended, also where there is another one of the name since.
+    gone: dict[str, None] = field(factory=dict)
     departures: list[Departure] = field(factory=list)
     all_differ: bool = False
 
@@ -38,7 +39,7 @@ class SharedNews:
 
     def ended(self, name: str) -> None:
         """A group is no more."""
-        self.stood[name] = None
+        self.stood[name] = self.gone[name] = None
 
     def departed(self, group: Group, member_id: str, *, lost: bool) -> None:
         """A member is gone."""
@@ -50,25 +51,25 @@ class Queues(Protocol):
     """The work queues of shared groups."""
 
     def offsets(self, group: str) -> dict[Slot, tuple[int, int]]:
-        """By partition, below which offset everything is settled, and how many messages are not."""
+        """By partition, below which offset everything is settled, and how many messages are not; of those led here."""
 
-    def refusal(self, topics: list[str]) -> Refusal | None:
-        """Why nothing can be said of some topics for now."""
+    def tell(self, now: int, to: int, request: FetchOffsets) -> None:
+        """Answer how far a group has come."""
 
     def reset(self, now: int, to: int, request: ResetOffsets) -> None:
         """Have the queues of a group go on from somewhere else, and answer when that is durable."""
 
 
-def fetched(
-    group: Group, request: FetchOffsets, topics: dict[str, int], queues: Queues, ends: Ends
-) -> list[GroupOffset] | Refusal:
-    """How far a shared group has come, partition by partition."""
-    known = queues.offsets(group.name)
+def topics_of(group: Group, request: FetchOffsets, known: dict[Slot, tuple[int, int]]) -> list[str]:
+    """The topics that a request is about: those it names, or all that the group reads or has queues on."""
     read = (topic for member in group.members.values() for topic in member.topics)
-    names = sorted(dict.fromkeys(request.topics or [*read, *(topic for topic, _ in known)]))
-    refusal = queues.refusal(names)
-    if refusal is not None:
-        return refusal
+    return sorted(dict.fromkeys(request.topics or [*read, *(topic for topic, _ in known)]))
+
+
+def fetched(
+    group: Group, names: list[str], topics: dict[str, int], known: dict[Slot, tuple[int, int]], ends: Ends
+) -> list[GroupOffset]:
+    """How far a shared group has come in some topics, partition by partition."""
     offsets: list[GroupOffset] = []
     for topic in names:
         for partition in range(topics.get(topic, 0)):

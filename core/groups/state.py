@@ -32,7 +32,10 @@ Slot = tuple[str, int]
 
 @define
 class Group:
-    """A group as of some moment; `members` by seniority, `spelled` the same as bytes."""
+    """A group as of some moment; `members` by seniority, `spelled` the same as bytes.
+
+    `lost` is the member whose end made it what it is, where that was gone without a word.
+    """
 
     name: str
     mode: GroupMode
@@ -41,6 +44,7 @@ class Group:
     emptied_ms: int = 0
     members: dict[str, Member] = field(factory=dict)
     spelled: dict[str, bytes] = field(factory=dict, eq=False, repr=False)
+    lost: str = field(default="", eq=False)
 
     def next(self, changed: dict[str, Member], generation: int | None = None) -> "Group":
         """The group with some members changed, or added as the last; in a generation of its own if one is given."""
@@ -175,7 +179,7 @@ def entry_of(change: Change) -> Entry:
     if group is None:
         return group_key(change.name), None
     config = json.dumps(group.config, sort_keys=True)
-    record = GroupRecord(group.mode, config, group.generation, group.emptied_ms, [*group.spelled.values()])
+    record = GroupRecord(group.mode, config, group.generation, group.emptied_ms, [*group.spelled.values()], group.lost)
     return group_key(change.name), GROUPS_CODEC.encode(record)
 
 
@@ -209,4 +213,4 @@ def _group(name: str, record: GroupRecord) -> Group:
         raise ProtocolError(f"the settings of group {name} cannot be read: {error}") from error
     if not isinstance(config, dict):
         raise ProtocolError(f"the settings of group {name} are no mapping: {record.config[:80]}")
-    return Group(name, record.mode, config, record.generation, record.emptied_ms, members, spelled)
+    return Group(name, record.mode, config, record.generation, record.emptied_ms, members, spelled, record.lost)

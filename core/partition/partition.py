@@ -2,7 +2,15 @@
 
 Single messages that come within a turn become one batch, so that a thousand small publishes cost one write and one
 sync. Readers see only what is acknowledged: the high watermark follows what the disk has confirmed, as the topic's
-fsync mode demands.
+fsync mode demands. Where the partition has replicas, it also follows what those in sync have confirmed, and batches
+bear the leader's epoch (`leadership.py`). Without a leadership the node is alone with the partition.
+
+What a leader finds at the end of its log when its term begins may or may not have been acknowledged by the one before.
+So nobody is shown how far it is until all in sync have that, which makes it acknowledged: from then on the high
+watermark is at least what it ever was.
+
+A disk that lost what was written in an epoch ends the leader's work in that epoch: followers may have what was lost,
+and other batches at the same offsets would bear the same epoch, which nobody could tell apart.
 
 A batch that an idempotent producer sends again is answered as the first one was, and no earlier: with its offset, once
 that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset: one that
@@ -18,97 +26,33 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 
-from attrs import define, field
-
 from goqueue.core.errors import BatchError
+from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.log.effects import Effect, Read, SyncToken
 from goqueue.core.log.log import Log, LogState, LogUnsound, OffsetOutOfRange
 from goqueue.core.log.producers import OWN_IDS, Produced
 from goqueue.core.partition.history import History
+from goqueue.core.partition.leadership import FollowerEnd, Leadership
 from goqueue.core.partition.producers import judge
+from goqueue.core.partition.publishing import (
+    Gathering,
+    Publishing,
+    Share,
+    Unacknowledged,
+    entries_of,
+    entry_bytes,
+    next_offset,
+    problem,
+    refusal_of,
+)
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import Header, Lane, locate, read_header, validate_exact
 from goqueue.core.records.build import BatchBuilder, Entry
-from goqueue.core.records.headers import EXPIRES
-from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, PublishReply, Refusal, Side
+from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal, Side
 from goqueue.core.work.lanes import LaneIndex
 
-_ENTRY_BYTES_MAX = 40
 # Messages of other sides are read again one by one, from among all in their batch.
 _SIDE_BATCH_BYTES = 64 << 10
-
-
-@define
-class Publishing:
-    """A publish under way: as many answers as messages, filled in as they come.
-
-    One that does not await acknowledgement is answered as its messages are taken. `dues` says by places which messages
-    are kept back, and until when.
-    """
-
-    to: int
-    results: list[Published | Refusal | None]
-    missing: int
-    awaits: bool = True
-    dues: dict[int, int] | None = None
-
-    def answer(self, at: int, result: Published | Refusal) -> bool:
-        """Fill in one answer; True when it was the last."""
-        assert self.results[at] is None
-        self.results[at] = result
-        self.missing -= 1
-        return self.missing == 0
-
-    def reply(self) -> PublishReply:
-        """What is answered to whoever publishes."""
-        results = [result for result in self.results if result is not None]
-        assert len(results) == len(self.results)
-        for at, due_ms in (self.dues or {}).items():
-            result = results[at]
-            if isinstance(result, Published):
-                result.timestamp = result.due_ms = due_ms
-        return PublishReply(results)
-
-
-@define
-class _Share:
-    """Messages of one publish that lie in a batch one behind the other, from the record `begin` on.
-
-    `places` are those of their answers.
-    """
-
-    publishing: Publishing
-    places: list[int]
-    begin: int
-
-    def acknowledge(self, partition: int, offset: int, timestamp: int) -> bool:
-        """Answer them, in a batch whose first record has this offset; True when the publish is complete."""
-        publishing, offset = self.publishing, offset + self.begin
-        results = publishing.results
-        for at in self.places:
-            assert results[at] is None
-            results[at] = Published(partition, offset, timestamp)
-            offset += 1
-        publishing.missing -= len(self.places)
-        return publishing.missing == 0
-
-
-@define
-class _Gathering:
-    """Single messages of one lane that become a batch at the end of the turn."""
-
-    builder: BatchBuilder = field(factory=BatchBuilder)
-    shares: list[_Share] = field(factory=list)
-
-
-@define
-class _Unacknowledged:
-    """Publishes in a batch, or in one sent again, that ends at `next_offset`."""
-
-    first_offset: int
-    next_offset: int
-    timestamp: int
-    shares: list[_Share]
 
 
 class Partition:
@@ -121,14 +65,24 @@ class Partition:
         self.log = log
         self._recent = recent
         self.high_watermark = log.next_offset
-        self._taken_offset = log.next_offset
-        self._written_offset = log.next_offset
+        self.taken_offset = log.next_offset
+        self.written_offset = log.next_offset
+        # None while the node is alone with the partition; how far each follower is, who counts or not.
+        self.leadership: Leadership | None = None
+        self.ends: dict[str, FollowerEnd] = {}
+        self.leader_epoch = max(log.epochs.latest, 0)
+        self._settled_offset = 0
+        # Where the log ended when its disk failed in this term, and whether it came back shorter.
+        self._failed_offset: int | None = None
+        self._has_lost = False
         self.done: list[Publishing] = []
         # Where what is appended is noted by lane, if somebody delivers by lanes.
         self.lanes: LaneIndex | None = None
         self.history = History()
-        self._gathering: dict[Lane, _Gathering] = {}
-        self._unacknowledged: deque[_Unacknowledged] = deque()
+        self._gathering: dict[Lane, Gathering] = {}
+        self._unacknowledged: deque[Unacknowledged] = deque()
+        # Those who want no more than the leader, where there are others.
+        self._hasty: deque[Unacknowledged] = deque()
 
     # --- publishing
 
@@ -136,6 +90,11 @@ class Partition:
         self, now: int, wall_ms: int, publishing: Publishing, records: Sequence[NewRecord], places: list[int]
     ) -> None:
         """Take the messages at `places` of a publish into the batches of this turn."""
+        refusal = None if self.leadership is None else self._barrier(publishing)
+        if refusal is not None:
+            for at in places:
+                self._answer(publishing, at, refusal)
+            return
         lane = records[places[0]].lane
         if all(records[at].lane is lane for at in places):
             self._gather_lane(now, wall_ms, lane, publishing, records, places)
@@ -156,7 +115,7 @@ class Partition:
         gathering = self._gathering.get(lane)
         if gathering is None:
             gathering = self._begin(lane, wall_ms)
-        entries, size = _entries(records, places, wall_ms)
+        entries, size = entries_of(records, places, wall_ms)
         if gathering.builder.size + size > self._gather_bytes:
             if len(places) > 1 and self.side is not Side.DATA:
                 # Several batches: all but the messages at their ends go in by the hundred.
@@ -173,12 +132,12 @@ class Partition:
             # One of them cannot be written; the others have done nothing wrong.
             self._gather_singly(now, wall_ms, lane, publishing, entries, places)
         else:
-            self._gathered(gathering, _Share(publishing, places, begin), entries)
+            self._gathered(gathering, Share(publishing, places, begin), entries)
 
-    def _begin(self, lane: Lane, wall_ms: int) -> _Gathering:
+    def _begin(self, lane: Lane, wall_ms: int) -> Gathering:
         """A batch of messages that are kept back says when they were published, as their timestamps do not."""
         base_timestamp = wall_ms if self.side is Side.SCHEDULE else None
-        gathering = self._gathering[lane] = _Gathering(BatchBuilder(base_timestamp=base_timestamp))
+        gathering = self._gathering[lane] = Gathering(BatchBuilder(base_timestamp=base_timestamp))
         return gathering
 
     @property
@@ -201,12 +160,12 @@ class Partition:
             except BatchError as error:
                 self._answer(publishing, at, refusal_of(error))
             else:
-                self._gathered(gathering, _Share(publishing, [at], gathering.builder.count - 1), [entry])
+                self._gathered(gathering, Share(publishing, [at], gathering.builder.count - 1), [entry])
 
-    def _fits(self, gathering: _Gathering, entry: Entry) -> bool:
-        return gathering.builder.size + _size(entry) <= self._gather_bytes
+    def _fits(self, gathering: Gathering, entry: Entry) -> bool:
+        return gathering.builder.size + entry_bytes(entry) <= self._gather_bytes
 
-    def _gathered(self, gathering: _Gathering, share: _Share, entries: list[Entry]) -> None:
+    def _gathered(self, gathering: Gathering, share: Share, entries: list[Entry]) -> None:
         if share.publishing.awaits:
             gathering.shares.append(share)
             return
@@ -217,7 +176,7 @@ class Partition:
         """Take over a client's batch, or one of the node's own."""
         try:
             header = locate(batch)
-            verdict = self._judge(header, is_own=publishing.to < 0)
+            verdict = self._judge(header, publishing)
             if verdict is None:
                 verdict = self._append(now, header, batch)
             else:
@@ -228,22 +187,34 @@ class Partition:
         if isinstance(verdict, Refusal):
             self._answer(publishing, 0, verdict)
         elif publishing.awaits:
-            share = _Share(publishing, [0], 0)
             ends = verdict.first_offset, verdict.next_offset
-            self._await_acknowledgement(_Unacknowledged(*ends, verdict.timestamp, [share]))
+            self._await_acknowledgement(now, *ends, verdict.timestamp, [Share(publishing, [0], 0)])
         else:
             self._answer(publishing, 0, Published(self.number, NO_OFFSET, verdict.timestamp))
 
-    def _judge(self, header: Header, *, is_own: bool) -> Produced | Refusal | None:
+    def _judge(self, header: Header, publishing: Publishing) -> Produced | Refusal | None:
         """What a batch's header alone says: it is refused, it was taken before, or None."""
-        problem = "" if is_own else _problem(header)
-        if problem:
-            return Refusal(Code.INVALID, problem, "batch")
+        wrong = "" if is_own(publishing.to) else problem(header)
+        if wrong:
+            return Refusal(Code.INVALID, wrong, "batch")
+        barrier = None if self.leadership is None else self._barrier(publishing)
+        if barrier is not None:
+            return barrier
         if not header.has_producer or header.producer_id in OWN_IDS:
             return None
         # What was taken before a disk failed may be lost, so nothing can be said of it.
         self.log.refuse_if_unsound()
         return judge(self.log.producers, header)
+
+    def _barrier(self, publishing: Publishing) -> Refusal | None:
+        """Why a leader takes nothing at the moment, or not what is to be on all replicas."""
+        assert self.leadership is not None
+        if self._has_lost:
+            message = f"partition {self.number} of {self.topic} has lost its disk and waits for another leader"
+            return Refusal(Code.UNAVAILABLE, message, retry_after_ms=500)
+        if publishing.awaits and publishing.needs_all and self.leadership.is_short:
+            return self.leadership.shortage(self.topic, self.number)
+        return None
 
     def _append(self, now: int, header: Header, batch: bytearray | memoryview) -> Produced:
         self._write_gathered(now)
@@ -251,7 +222,7 @@ class Partition:
         return Produced(0, header.last_offset_delta, offset, header.max_timestamp)
 
     def _enter(self, now: int, batch: bytearray | memoryview) -> int:
-        offset = self.log.append(now, batch)
+        offset = self.log.append(now, batch, self.leader_epoch)
         self._recent.add(self.log.stream, offset, self.log.next_offset, batch)
         if self.lanes is not None:
             self.lanes.add_batches(batch, now)
@@ -260,9 +231,9 @@ class Partition:
     def take(self, now: int) -> list[Effect]:
         """Everything to be done on the disk."""
         self._write_gathered(now)
-        if now >= self.history.due and self.log.next_offset > self._taken_offset:
-            self.history.note(now, self._taken_offset, self.log.start_offset)
-        self._taken_offset = self.log.next_offset
+        if now >= self.history.due and self.log.next_offset > self.taken_offset:
+            self.history.note(now, self.taken_offset, self.log.start_offset)
+        self.taken_offset = self.log.next_offset
         return self.log.take(now)
 
     def roll(self, now: int) -> None:
@@ -291,20 +262,20 @@ class Partition:
             return
         if gathering.shares:
             timestamp = read_header(batch).max_timestamp
-            ends = offset, self.log.next_offset
-            self._await_acknowledgement(_Unacknowledged(*ends, timestamp, gathering.shares))
+            self._await_acknowledgement(now, offset, self.log.next_offset, timestamp, gathering.shares)
 
-    def _await_acknowledgement(self, wanted: _Unacknowledged) -> None:
-        """Answer when all below its `next_offset` is acknowledged; that may be so already."""
-        waiting = self._unacknowledged
-        if not waiting or waiting[-1].next_offset < wanted.next_offset:
-            waiting.append(wanted)
-        else:
-            waiting.insert(bisect_left(waiting, wanted.next_offset, key=_next_offset), wanted)
-        if wanted.next_offset <= self.high_watermark:
-            self._acknowledge()
+    def _await_acknowledgement(self, now: int, offset: int, end: int, timestamp: int, shares: list[Share]) -> None:
+        """Answer when all below `end` is acknowledged; that may be so already."""
+        hasty = [] if self.leadership is None else [share for share in shares if not share.publishing.needs_all]
+        if hasty:
+            shares = [share for share in shares if share.publishing.needs_all]
+            _enqueue(self._hasty, Unacknowledged(offset, end, timestamp, hasty, now))
+        if shares:
+            _enqueue(self._unacknowledged, Unacknowledged(offset, end, timestamp, shares, now))
+        if hasty or end <= self.high_watermark:
+            self.acknowledge()
 
-    def _refuse(self, shares: list[_Share], refusal: Refusal) -> None:
+    def _refuse(self, shares: list[Share], refusal: Refusal) -> None:
         for share in shares:
             for at in share.places:
                 self._answer(share.publishing, at, refusal)
@@ -317,33 +288,47 @@ class Partition:
 
     def written(self) -> None:
         """All that was taken is in the hands of the operating system."""
-        self._written_offset = self._taken_offset
-        self._acknowledge()
+        self.written_offset = self.taken_offset
+        self.acknowledge()
 
     def synced(self, now: int, token: SyncToken) -> None:
         """The disk kept a promise."""
         self.log.synced(now, token)
-        self._acknowledge()
+        self.acknowledge()
 
-    def _acknowledge(self) -> None:
-        if self.log.unsound is not None:
-            return
+    @property
+    def kept_offset(self) -> int:
+        """The end of what is as durable here as the topic says."""
         # What was appended since the last `take` is still in memory, whatever the fsync mode says.
-        self.high_watermark = max(self.high_watermark, min(self.log.acknowledged_offset, self._written_offset))
-        while self._unacknowledged and self._unacknowledged[0].next_offset <= self.high_watermark:
-            acknowledged = self._unacknowledged.popleft()
+        return min(self.log.acknowledged_offset, self.written_offset)
+
+    def acknowledge(self) -> None:
+        """Answer whoever waits for what is durable here, and on others where there are any."""
+        if self.log.unsound is not None or self._has_lost:
+            return
+        held = kept = self.kept_offset
+        if self.leadership is not None:
+            held = self.leadership.held(self.ends, kept)
+            self._answer_below(self._hasty, kept)
+        if held > self.high_watermark:
+            self.high_watermark = held
+        self._answer_below(self._unacknowledged, self.high_watermark)
+
+    def _answer_below(self, waiting: deque[Unacknowledged], offset: int) -> None:
+        while waiting and waiting[0].next_offset <= offset:
+            acknowledged = waiting.popleft()
             for share in acknowledged.shares:
                 if share.acknowledge(self.number, acknowledged.first_offset, acknowledged.timestamp):
                     self.done.append(share.publishing)
 
     def disk_failed(self, now: int, why: str) -> None:
         """What was not acknowledged may or may not be there; whoever waits for it is told so."""
+        if self.leadership is not None:
+            self._failed_offset = max(self.log.next_offset, self._failed_offset or 0)
         self.log.disk_failed(now, why)
         self._recent.forget(self.log.stream)
         message = f"partition {self.number} of {self.topic} has lost its disk: {why}"
-        refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
-        while self._unacknowledged:
-            self._refuse(self._unacknowledged.popleft().shares, refusal)
+        self._refuse_waiting(Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000))
 
     def abandon(self, refusal: Refusal) -> list[Publishing]:
         """Give every publish that waits the same answer; those that are complete with it."""
@@ -351,10 +336,14 @@ class Partition:
         self._gathering.clear()
         self._recent.forget(self.log.stream)
         self._refuse(gathered, refusal)
-        while self._unacknowledged:
-            self._refuse(self._unacknowledged.popleft().shares, refusal)
+        self._refuse_waiting(refusal)
         done, self.done = self.done, []
         return done
+
+    def _refuse_waiting(self, refusal: Refusal) -> None:
+        for waiting in (self._hasty, self._unacknowledged):
+            while waiting:
+                self._refuse(waiting.popleft().shares, refusal)
 
     def recovery_failed(self, why: str) -> None:
         """What a failed disk left cannot be taken up again yet, or ever: that is the reason from here on."""
@@ -366,13 +355,74 @@ class Partition:
         self.log.reopened(now, state)
         self._recent.forget(self.log.stream)
         self.history.cut(self.log.next_offset)
-        self.high_watermark = self._taken_offset = self._written_offset = self.log.next_offset
+        self.taken_offset = self.written_offset = self.log.next_offset
+        if self.leadership is None:
+            self.high_watermark, self.leader_epoch = self.log.next_offset, max(self.log.epochs.latest, 0)
+            return
+        self._has_lost = self._failed_offset is not None and self.log.next_offset < self._failed_offset
+        self._failed_offset = None
+        self._settled_offset = self.log.next_offset
+        self.high_watermark = min(self.high_watermark, self.log.next_offset)
+        self.acknowledge()
+
+    # --- replicas
+
+    def lead(self, leadership: Leadership) -> None:
+        """Begin a term, or go on in one of which something else is agreed on."""
+        assert leadership.epoch >= self.leader_epoch
+        if self.leadership is None or leadership.epoch > self.leader_epoch:
+            self.ends = {}
+            self._settled_offset = self.log.next_offset
+            self._failed_offset, self._has_lost = None, False
+        self.leadership, self.leader_epoch = leadership, leadership.epoch
+        self.acknowledge()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that the leaders before acknowledged is known to be acknowledged."""
+        return self.leadership is None or (not self._has_lost and self.high_watermark >= self._settled_offset)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the disk failed in this term and has not come back with all that it had."""
+        return self._has_lost or self._failed_offset is not None
+
+    def is_caught_up(self, follower: str) -> bool:
+        """Whether a follower has all that a replica in sync must have."""
+        end = self.ends.get(follower)
+        return end is not None and end.kept >= max(self.high_watermark, self._settled_offset)
+
+    def expire(self, now: int, wait_ns: int) -> int | None:
+        """Tell clients that have waited for replicas for so long; answers when to look again."""
+        assert self.leadership is not None
+        message = (
+            f"partition {self.number} of {self.topic} has stored this, but not all replicas in sync have confirmed it"
+            f" within {wait_ns // 1_000_000} ms: it may yet be confirmed, or be lost with its leader"
+        )
+        refusal = Refusal(Code.TIMED_OUT, message)
+        due: int | None = None
+        for one in self._unacknowledged:
+            if one.since + wait_ns <= now:
+                self._refuse([share for share in one.shares if not is_own(share.publishing.to)], refusal)
+                one.shares = [share for share in one.shares if is_own(share.publishing.to)]
+            elif due is None and one.shares:
+                due = one.since + wait_ns
+        while self._unacknowledged and not self._unacknowledged[0].shares:
+            self._unacknowledged.popleft()
+        return due
+
+    @property
+    def waits_since(self) -> int | None:
+        """Since when the first of those has waited who want all replicas; None when there is nobody."""
+        return self._unacknowledged[0].since if self._unacknowledged else None
 
     # --- reading
 
     def read(self, fetch: Fetch) -> Fetched | Read | Refusal | None:
         """The answer to a fetch, or the read that finds it; None when there is nothing yet."""
         log, offset = self.log, fetch.offset
+        if not self.is_settled:
+            return None
         if log.start_offset <= offset < self.high_watermark and not fetch.from_disk:
             kept = self._recent.read(log.stream, offset, fetch.max_bytes, self.high_watermark)
             if kept is not None:
@@ -394,8 +444,13 @@ class Partition:
         message = f"partition {self.number} of {self.topic} cannot be read from offset {log.synced_offset} on"
         return Refusal(Code.UNAVAILABLE, f"{message}: {log.unsound}", retry_after_ms=1000)
 
-    def nothing(self, offset: int) -> Fetched:
+    def nothing(self, offset: int) -> Fetched | Refusal:
         """The answer to a fetch whose time is up."""
+        if not self.is_settled:
+            message = (
+                f"partition {self.number} of {self.topic} has a new leader that is not sure yet of how far it goes"
+            )
+            return Refusal(Code.UNAVAILABLE, message, retry_after_ms=100)
         return Fetched(b"", offset, self.high_watermark, self.log.start_offset)
 
     def check(self) -> None:
@@ -403,61 +458,16 @@ class Partition:
         self.log.check()
         self.history.check()
         assert self.high_watermark <= self.log.next_offset or self.log.unsound is not None
-        ends = [one.next_offset for one in self._unacknowledged]
-        assert ends == sorted(ends)
+        for waiting in (self._hasty, self._unacknowledged):
+            ends = [one.next_offset for one in waiting]
+            assert ends == sorted(ends)
+        if self.leadership is not None:
+            self.leadership.check()
+            assert self.leadership.epoch == self.leader_epoch >= self.log.epochs.latest
 
 
-def _next_offset(one: _Unacknowledged) -> int:
-    return one.next_offset
-
-
-def _problem(header: Header) -> str:
-    """Why no client may send such a batch; empty when it may."""
-    if header.is_control:
-        return "control batches are written by brokers alone"
-    if header.is_transactional:
-        return "batches of transactions are not taken by this release"
-    if header.producer_id in OWN_IDS:
-        return f"producer ids from {OWN_IDS[0]} to {OWN_IDS[-1]} are the broker's own"
-    if header.is_append_time:
-        return "records bear the time that their producer gives them; a batch cannot claim the time of its append"
-    return ""
-
-
-def _entries(records: Sequence[NewRecord], places: list[int], wall_ms: int) -> tuple[list[Entry], int]:
-    """Messages as a batch takes them, and the most that they take in it."""
-    entries: list[Entry] = []
-    size = 0
-    for at in places:
-        record = records[at]
-        timestamp = record.timestamp
-        if timestamp is None:
-            timestamp = wall_ms
-        headers = record.headers
-        if record.ttl_ms:
-            headers = (*headers, (EXPIRES, b"%d" % (timestamp + record.ttl_ms)))
-        entry = timestamp, record.key, record.value, headers
-        entries.append(entry)
-        size += _size(entry)
-    return entries, size
-
-
-def _size(entry: Entry) -> int:
-    """At most what a message takes in a batch: its lengths and deltas have at most five bytes each, a time ten."""
-    _, key, value, headers = entry
-    size = _ENTRY_BYTES_MAX
-    if key is not None:
-        size += len(key)
-    if value is not None:
-        size += len(value)
-    for name, content in headers:
-        size += 10 + 4 * len(name) + len(content or b"")
-    return size
-
-
-def refusal_of(error: BatchError | LogUnsound) -> Refusal:
-    """How an error of the log is told to a client."""
-    if isinstance(error, LogUnsound):
-        return Refusal(Code.UNAVAILABLE, str(error), retry_after_ms=1000)
-    code = Code.TOO_LARGE if error.status_hint == 413 else Code.CORRUPT_BATCH
-    return Refusal(code, str(error), "batch")
+def _enqueue(waiting: deque[Unacknowledged], wanted: Unacknowledged) -> None:
+    if not waiting or waiting[-1].next_offset < wanted.next_offset:
+        waiting.append(wanted)
+    else:
+        waiting.insert(bisect_left(waiting, wanted.next_offset, key=next_offset), wanted)

@@ -1,7 +1,8 @@
 """The newest small batches of all partitions, in memory: whoever follows the end of a log asks no disk.
 
 Large batches are not kept: for them one read from the page cache costs little beside what is sent, and memory that
-goes back at once is used again while it is warm. All partitions share one bound, and the oldest batch of all goes
+goes back at once is used again while it is warm. Where several followers want each batch before it is written, larger
+ones are worth their room. All partitions share one bound, and the oldest batch of all goes
 first; so an idle partition's tail is forgotten, and takes nothing.
 
 Invariants: the batches kept of a stream lie one behind the other without a gap, up to the last one entered; what all
@@ -30,6 +31,7 @@ class RecentBatches:
     """A bounded memory of what was appended last."""
 
     bytes_max: int
+    batch_bytes_max: int = _BATCH_BYTES_MAX
     _size: int = 0
     _all: deque[_Kept] = field(factory=deque)
     _by_stream: dict[str, deque[_Kept]] = field(factory=dict)
@@ -40,7 +42,7 @@ class RecentBatches:
         if tail and tail[-1].next_offset != offset:
             self.forget(stream)
             tail = None
-        if len(batch) > _BATCH_BYTES_MAX:
+        if len(batch) > self.batch_bytes_max:
             self.forget(stream)
             return
         if tail is None:
@@ -75,9 +77,16 @@ class RecentBatches:
 
     def read(self, stream: str, offset: int, bytes_max: int, limit: int) -> tuple[Buffer, int] | None:
         """Whole batches from `offset` on that end at or before `limit`, and where to go on; None if not all is here."""
+        found, next_offset = self.batches(stream, offset, bytes_max, limit)
+        if not found:
+            return None
+        return (found[0] if len(found) == 1 else b"".join(found)), next_offset
+
+    def batches(self, stream: str, offset: int, bytes_max: int, limit: int) -> tuple[list[Buffer], int]:
+        """The same, batch by batch; none of them if not all is here."""
         tail = self._by_stream.get(stream)
         if tail is None or offset < tail[0].offset:
-            return None
+            return [], offset
         found: list[Buffer] = []
         size, next_offset = 0, offset
         for kept in _from(tail, offset):
@@ -86,9 +95,7 @@ class RecentBatches:
             found.append(kept.batch)
             size += len(kept.batch)
             next_offset = kept.next_offset
-        if not found:
-            return None
-        return (found[0] if len(found) == 1 else b"".join(found)), next_offset
+        return found, next_offset
 
     def check(self) -> None:
         """Assert the invariants."""

@@ -246,7 +246,8 @@ class Book:
         if not self._secret:
             raise ProtocolError(f"the ledger of {self.topic}-{self.partition} has a queue and no secret before it")
         site, settings = self._site, self._settings(self.topic, group)
-        seal = Seal(self._secret, group, self.topic, self.partition)
+        topic_id = site.led.topics[self.topic].topic.topic_id
+        seal = Seal(self._secret, group, self.topic, self.partition, topic_id)
         queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, self._epoch, settings, self.lanes.index)
         return queue
 

@@ -25,6 +25,7 @@ class Poll:
     bytes_left: int
     span_ms: int
     deadline: int
+    round: int = 0
     parts: list[LeasedBatches] = field(factory=list)
 
     @property

@@ -10,34 +10,56 @@ known here alone: below a queue's floor everything is settled.
 Dead letters stay where they are, in their queues, until whoever moves them (`core/dead`) says that they are buried.
 That room looks into `books`, is told by `doomed` which of them to look at, and says by `touch` what it has changed.
 
+Among several nodes each serves the queues of the partitions that it leads, and the one that was asked by a client asks
+the others for theirs: polls go round (`rounds`), receipts are shown where they belong (`spreading`), and the coordinator
+gathers how far a group has come (`gathering`). What a node passes on is served by the other from what it leads itself.
+
 Invariant: a request is answered once, or forgotten.
 """
 
 from typing import get_args
 
 from goqueue.core.calls import Reply
+from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups import plan
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.groups.shared import SharedNews
+from goqueue.core.groups.shared import fetched, topics_of
 from goqueue.core.groups.state import Group
-from goqueue.core.groups.verbs import GroupMode, ResetOffsets
+from goqueue.core.groups.verbs import FetchOffsets, GroupMode, ResetOffsets
 from goqueue.core.partition.partition import Partition
 from goqueue.core.room import Site
 from goqueue.core.verbs import Caller, Code, Refusal, Side
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands, Slot, Turn
+from goqueue.core.work.gathering import GATHERED_PARTS, Gathering
 from goqueue.core.work.hall import Hall, Poll
 from goqueue.core.work.ledgers import Ledgers
 from goqueue.core.work.measure import measured_lanes
+from goqueue.core.work.newcomers import Newcomers
+from goqueue.core.work.nodes import Nodes
 from goqueue.core.work.openings import Openings
 from goqueue.core.work.policy import in_flight_max
 from goqueue.core.work.polling import BYTES_MAX, MESSAGES_MAX, Polls
 from goqueue.core.work.resets import Resets
+from goqueue.core.work.rounds import OWN_PARTS, Rounds
 from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.core.work.settling import Settling, carry_out, problem
-from goqueue.core.work.verbs import MeasureLanes, MeasureWork, PollWork, ReleaseWork, WorkRequest
+from goqueue.core.work.spreading import SPREAD_PARTS, Spreading
+from goqueue.core.work.verbs import (
+    DescribeQueues,
+    EndPoll,
+    MeasureLanes,
+    MeasureWork,
+    PollWork,
+    QueuesTold,
+    QueueTold,
+    ReleaseWork,
+    ResetQueues,
+    WorkRequest,
+)
 
 ROOM = 1
+_OWN = Caller()
 
 
 class WorkLeader:
@@ -46,13 +68,21 @@ class WorkLeader:
     takes: tuple[type, ...] = get_args(WorkRequest)
 
     def __init__(self, site: Site, groups: GroupLeader) -> None:
-        self._site = site
+        # What other components answer is this room's to pass on: parts of requests come back to it.
+        self._outer = site
+        self._site = site = Site(site.clock, site.random, site.led, self._say)
         self._groups = groups
         groups.queues = self
         self.wishes = Wishes(ROOM)
         errands, turn = Errands(self.wishes), Turn()
+        self._nodes = Nodes(site.led)
+        self._rounds = Rounds(self._nodes, errands, site.random)
+        self._newcomers = Newcomers(groups, errands)
+        self._came: list[tuple[int, Reply]] = []
         self._polls = Polls(errands)
         self._ledgers = Ledgers(site, errands, turn, self._polls, groups)
+        self._spreading = Spreading(self._nodes, self._ledgers.homes, errands)
+        self._gathering = Gathering(self._nodes, errands)
         self.books = self._ledgers.books
         # Ledgers that are other than they were; emptied by whoever moves their dead letters.
         self.doomed = self._ledgers.doomed
@@ -75,38 +105,66 @@ class WorkLeader:
             self._site.send(to, self._ledgers.measures.work(request, self._polls))
         elif isinstance(request, MeasureLanes):
             self._site.send(to, measured_lanes(now, request, self._site.led.topics, self.books))
+        elif isinstance(request, EndPoll):
+            self._end_poll(request)
+            self._site.send(to, None)
+        elif isinstance(request, DescribeQueues):
+            self._tell_own(to, request)
+        elif isinstance(request, ResetQueues):
+            self._reset_own(now, to, request)
         else:
-            self._settle_receipts(now, to, request)
+            self._show(now, to, request)
+
+    def _say(self, to: int, reply: Reply) -> None:
+        if to >= OWN_PARTS:
+            self._came.append((to, reply))
+        else:
+            self._outer.send(to, reply)
 
     def _poll(self, now: int, to: int, request: PollWork) -> None:
-        group = self._polled(now, request)
-        if isinstance(group, Refusal):
+        """Serve a member from here, or go round the nodes that can if somebody asks who is none of them."""
+        is_client = to < FORWARDED
+        group = self._polled(now, request, tells=is_client)
+        if group is None:
+            self._newcomers.add(now, to, request, asks=is_client)
+        elif isinstance(group, Refusal):
             self._site.send(to, group)
-            return
+        else:
+            member = group.members[request.member_id]
+            # Who is waited for longer than a session lasts would be taken for dead.
+            wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
+            nodes = self._nodes.of(member.topics) if is_client else []
+            if nodes and nodes != [self._nodes.own]:
+                self._rounds.begin(now, to, request, member.topics, wait_ns)
+            else:
+                self._serve(now, to, request, group, wait_ns)
+
+    def _serve(self, now: int, to: int, request: PollWork, group: Group, wait_ns: int) -> None:
+        """Serve a member from the partitions that are led here."""
         hall, member = self._hall(group), group.members[request.member_id]
         self._openings.prepare(now, hall, group, member.topics)
         refusal = None if hall.serves(member.topics) else self.refusal(member.topics)
         if refusal is not None:
             self._site.send(to, refusal)
             return
-        # Who is waited for longer than a session lasts would be taken for dead.
-        wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
         messages_max = min(max(request.messages_max, 1), MESSAGES_MAX)
         bytes_max = min(max(request.bytes_max, 1), BYTES_MAX)
-        poll = Poll(to, member.member_id, member.topics, messages_max, bytes_max, request.visibility_ms, now + wait_ns)
+        bounds = messages_max, bytes_max, request.visibility_ms
+        poll = Poll(to, member.member_id, member.topics, *bounds, now + wait_ns, request.round)
         self._polls.poll(now, hall, poll)
 
-    def _polled(self, now: int, request: PollWork) -> Group | Refusal:
-        """The group that a member polls, or why it may not."""
+    def _end_poll(self, request: EndPoll) -> None:
+        hall = self._polls.halls.get(request.group)
+        if hall is not None:
+            self._polls.end_round(hall, request.member_id, request.round)
+
+    def _polled(self, now: int, request: PollWork, *, tells: bool) -> Group | Refusal | None:
+        """The group that a member polls, or why it may not; None where it is not known here if it is one."""
         if not 0 <= request.visibility_ms <= SPAN_MS_MAX:
             message = f"visibility_ms must be from 0 to {SPAN_MS_MAX}, not {request.visibility_ms}"
             return Refusal(Code.INVALID, message, "visibility_ms")
-        coordinator = self._groups.coordinator
-        refusal = self._groups.unready() or coordinator.alive(now, request.group, request.member_id)
-        if refusal is not None:
-            return refusal
-        group = coordinator.groups.groups[request.group]
-        if group.mode is GroupMode.SHARED:
+        group = self._groups.alive(now, request.group, request.member_id, tells=tells)
+        if group is None or isinstance(group, Refusal) or group.mode is GroupMode.SHARED:
             return group
         message = f"group {group.name} is {group.mode}, and its members are given partitions, not messages"
         return Refusal(Code.WRONG_MODE, message, "group")
@@ -116,9 +174,18 @@ class WorkLeader:
         hall.max_in_flight = in_flight_max(group.config)
         return hall
 
+    def _show(self, now: int, to: int, request: Settling) -> None:
+        """Take receipts, or pass them on to the nodes that lead their partitions if somebody asks who is none."""
+        refusal = problem(request)
+        if refusal is not None:
+            self._site.send(to, refusal)
+        elif to >= FORWARDED or not self._spreading.begin(to, request):
+            self._settle_receipts(now, to, request)
+
     def _settle_receipts(self, now: int, to: int, request: Settling) -> None:
+        """Carry out what is asked by receipts of queues that are here."""
         # How often a message may fail is the group's to say, so nothing fails before the groups are known.
-        refusal = problem(request) or self._groups.unready()
+        refusal = self._groups.unready()
         if refusal is not None:
             self._site.send(to, refusal)
             return
@@ -129,6 +196,10 @@ class WorkLeader:
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more; what it would have given is handed back."""
+        self._rounds.forget(to)
+        self._newcomers.forget(to)
+        self._spreading.forget(to)
+        self._gathering.forget(to)
         self._polls.forget(to)
         self._resets.forget(to)
         self._ledgers.forget(to)
@@ -148,30 +219,65 @@ class WorkLeader:
         """Why nothing can be said of some topics for now."""
         return self._ledgers.refusal(topics)
 
+    def tell(self, now: int, to: int, request: FetchOffsets) -> None:
+        """Answer how far a group has come, on all nodes."""
+        group = self._groups.known[request.group]
+        self._gathering.tell(to, request, topics_of(group, request, self.offsets(group.name)))
+
+    def _answer_told(self, to: int, request: FetchOffsets, known: dict[Slot, tuple[int, int]]) -> None:
+        group = self._groups.known.get(request.group)
+        if group is None:
+            refusal = Refusal(Code.GROUP_NOT_FOUND, f"there is no group {request.group!r}", "group")
+            self._outer.send(to, self._groups.unready() or refusal)
+            return
+        names, counts = topics_of(group, request, known), self._site.led.partition_counts()
+        self._outer.send(to, fetched(group, names, counts, known, self._groups.about))
+
+    def _tell_own(self, to: int, request: DescribeQueues) -> None:
+        """Tell how far the queues have come that are here."""
+        refusal = self.refusal(request.topics)
+        if refusal is not None:
+            self._site.send(to, refusal)
+            return
+        known = self.offsets(request.group).items()
+        queues = [QueueTold(*slot, floor, left) for slot, (floor, left) in known]
+        self._site.send(to, QueuesTold(queues))
+
     def reset(self, now: int, to: int, request: ResetOffsets) -> None:
         """Have the queues of a group go on from somewhere else, and answer when that is durable."""
         coordinator = self._groups.coordinator
         partitions, wall_ms = coordinator.partitions(request.topic), self._site.clock.wall_ms(now)
-        planned = plan.plan_reset(coordinator.groups, request, partitions, self._site.led.ends, wall_ms)
+        planned = plan.plan_reset(coordinator.groups, request, partitions, self._groups.ends, wall_ms)
         if isinstance(planned, Refusal):
             self._site.send(to, planned)
+        else:
+            self._gathering.reset(to, ResetQueues(request.group, request.topic, planned[1], request.dry_run))
+
+    def _reset_own(self, now: int, to: int, request: ResetQueues) -> None:
+        """Reset the queues that are here."""
+        group = self._groups.known.get(request.group)
+        if group is None:
+            message = f"group {request.group!r} is not known here"
+            self._site.send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
             return
-        group = coordinator.groups.groups[request.group]
         hall = self._hall(group)
         self._openings.prepare(now, hall, group, [request.topic])
         self._open_begun(now)
-        self._resets.reset(now, to, request, hall, planned[1])
+        self._resets.reset(now, to, request, hall)
 
     def _follow_groups(self, now: int) -> None:
         """Members that are gone have nothing any more, groups that are gone no queues."""
-        coordinator = self._groups.coordinator
-        news = coordinator.shared
-        if not self._groups.is_ready or not (news.stood or news.departures or news.all_differ):
+        self._ledgers.end_gone(now)
+        for to, request in self._newcomers.take_known():
+            self._poll(now, to, request)
+        news = self._groups.take_news()
+        if news is None:
             return
-        coordinator.shared = SharedNews()
         names = [*self._polls.halls] if news.all_differ else [*news.stood]
         for name in names:
-            group = coordinator.groups.groups.get(name)
+            group = self._groups.known.get(name)
+            if name in news.gone:
+                self._ledgers.end(name)
             if group is None or group.mode is not GroupMode.SHARED:
                 self._ledgers.end(name)
             elif name in self._polls.halls:
@@ -195,7 +301,9 @@ class WorkLeader:
     # --- what the node reports
 
     def topics_changed(self, now: int) -> None:
-        """There are other topics than before, or with other settings."""
+        """There are other topics than before, or with other settings or leaders."""
+        self._nodes.topics_changed()
+        self._rounds.topics_changed(now)
         self._ledgers.topics_changed()
         self._openings.renew()
 
@@ -226,9 +334,10 @@ class WorkLeader:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        if self._ledgers.is_due or self._polls.is_due or self._openings.is_stale:
+        if self._ledgers.is_due or self._polls.is_due or self._openings.is_stale or self._is_due:
             return 0
-        times = self._ledgers.deadline(), self._polls.deadline(), self._openings.deadline()
+        components = self._ledgers, self._polls, self._openings, self._rounds, self._newcomers
+        times = [component.deadline() for component in components]
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
@@ -236,6 +345,12 @@ class WorkLeader:
         self._ledgers.wake(now)
         self._polls.wake(now)
         self._openings.wake(now)
+        self._rounds.wake(now)
+        self._newcomers.wake(now)
+
+    @property
+    def _is_due(self) -> bool:
+        return bool(self._came) or self._rounds.is_due or self._spreading.is_due or self._gathering.is_due
 
     def clock_jumped(self, now: int) -> None:
         """What waits, waits for spans; what is to expire goes by the calendar, and is looked at when it is read."""
@@ -243,7 +358,15 @@ class WorkLeader:
     def settle(self, now: int) -> None:
         """Write what is to be written, and say what may be said."""
         self._follow_groups(now)
-        returned = self._ledgers.take_returned()
+        self._settle_once(now)
+        while self._is_due:
+            self._go_on(now)
+            self._settle_once(now)
+        for to, refusal in self._newcomers.take_refused():
+            self._site.send(to, refusal)
+
+    def _settle_once(self, now: int) -> None:
+        returned = [*self._ledgers.take_returned(), *self._rounds.take_returned()]
         if returned:
             for desk in carry_out(now, ReleaseWork(returned), self._ledgers.homes).desks:
                 self._polls.stir(desk)
@@ -255,6 +378,33 @@ class WorkLeader:
             self._ledgers.say(over.to, over.answer, over.slots)
         self._ledgers.write(now)
 
+    def _go_on(self, now: int) -> None:
+        """Do the parts of requests that are this node's own, and take what came of them."""
+        came, self._came = self._came, []
+        for part, reply in came:
+            if part >= GATHERED_PARTS:
+                self._gathering.answered(now, part, reply)
+            elif part >= SPREAD_PARTS:
+                self._spreading.answered(now, part, reply)
+            else:
+                self._rounds.answered(now, part, reply)
+        for end in self._rounds.take_ended():
+            self._end_poll(end)
+        for part, request in self._rounds.take_own():
+            self._poll(now, part, request)
+        for part, shown in self._spreading.take_own():
+            self._settle_receipts(now, part, shown)
+        for part, gathered in self._gathering.take_own():
+            self.ask(now, part, _OWN, gathered)
+        for to, polled in self._rounds.take_answers():
+            self._outer.send(to, polled)
+        for to, done in self._spreading.take_answers():
+            self._outer.send(to, done)
+        for to, changes in self._gathering.take_answers():
+            self._outer.send(to, changes)
+        for told in self._gathering.take_told():
+            self._answer_told(*told)
+
     def _open_begun(self, now: int) -> None:
         for name, slot in self._openings.take_begun():
             self._ledgers.open(now, name, self.books[slot])
@@ -262,7 +412,7 @@ class WorkLeader:
     def _look_again(self, now: int) -> None:
         """Something has come that those in line may have waited for."""
         self._openings.is_stale = False
-        groups = self._groups.coordinator.groups.groups
+        groups = self._groups.known
         for hall in self._polls.halls.values():
             group = groups.get(hall.group)
             if hall.line and group is not None:
@@ -270,10 +420,14 @@ class WorkLeader:
                 self._openings.prepare(now, hall, group, topics)
                 self._polls.rouse(hall)
         for to, request in self._resets.take_waiting():
-            self.reset(now, to, request)
+            self._reset_own(now, to, request)
 
     def check(self) -> None:
         """Assert the invariants."""
         self._polls.check()
         self._openings.check()
         self._ledgers.check()
+        self._rounds.check()
+        self._newcomers.check()
+        self._spreading.check()
+        self._gathering.check()

@@ -11,6 +11,7 @@ from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.calls import Reply
+from goqueue.core.elsewhere import elsewhere
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import Departure
 from goqueue.core.groups.verbs import GroupMode
@@ -27,6 +28,8 @@ from goqueue.core.work.polling import Polls
 from goqueue.core.work.settings import WorkSettings
 from goqueue.core.work.settling import Homes
 from goqueue.core.work.verbs import PolledWork, ReceiptRun
+
+_UNKNOWN_NS = 200_000_000
 
 
 @define(eq=False)
@@ -48,6 +51,8 @@ class Ledgers:
     _loads: dict[Slot, int] = field(factory=dict)
     _ailing: dict[Slot, None] = field(factory=dict)
     _alarms: Alarms[tuple[str, Slot]] = field(factory=Alarms)
+    # Ledgers that were read before it was sure which groups there are, and since when.
+    _unsure: dict[Slot, int] = field(factory=dict)
     # Where partitions ended when they were recovered, as long as no queue has heard of it.
     _ends: dict[Slot, int] = field(factory=dict)
     # Answers of this turn with the books that they rest on, and receipts that nobody will hear of.
@@ -55,7 +60,7 @@ class Ledgers:
     _returned: list[ReceiptRun] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.homes = Homes(self._site.led, self.books)
+        self.homes = Homes(self._site.led, self.books, self._groups.knows)
 
     # --- books
 
@@ -67,8 +72,15 @@ class Ledgers:
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be used, which is a ledger maybe."""
         _, name, number, *side = stream.split("/")
-        if side == [Side.LEDGER.value] and name in self._site.led.topics:
-            self._book((name, int(number))).failed(why)
+        slot = (name, int(number)) if name in self._site.led.topics else None
+        if slot is None:
+            return
+        is_far = elsewhere(self._site.led, *slot) is not None
+        if is_far:
+            # What is appended elsewhere lies beyond the end that was seen here.
+            self._ends.pop(slot, None)
+        if side == [Side.LEDGER.value] and (slot in self.books or not is_far):
+            self._book(slot).failed(why)
             self._follow(now)
 
     def _book(self, slot: Slot) -> Book:
@@ -88,9 +100,11 @@ class Ledgers:
             if slot[0] not in self._site.led.topics:
                 self._shut(self.books.pop(slot))
                 self._ailing.pop(slot, None)
+                self._unsure.pop(slot, None)
                 self.doomed[slot] = None
                 self.measures.end_topic(slot[0])
         self._ends = {slot: end for slot, end in self._ends.items() if slot[0] in self._site.led.topics}
+        self.homes.topics_changed()
         for hall in self._polls.halls.values():
             for desk in hall.desks.values():
                 self.configure(desk)
@@ -107,11 +121,11 @@ class Ledgers:
             self._turn.touch(book)
 
     def refusal(self, topics: list[str]) -> Refusal | None:
-        """Why nothing can be said of some topics for now."""
+        """Why nothing can be said for now of the partitions of some topics that are led here."""
         for topic in topics:
             leader = self._site.led.topics.get(topic)
             if leader is not None and Side.LEDGER in leader.topic.sides:
-                slots = [(topic, number) for number in range(leader.topic.partitions)]
+                slots = [(topic, number) for number in range(leader.topic.partitions) if leader.is_led(number)]
                 lost = [slot for slot in slots if slot not in self.books or not self.books[slot].is_ready]
                 if lost:
                     return self.unready(lost[0])
@@ -164,7 +178,7 @@ class Ledgers:
 
     def settings(self, topic: str, group: str) -> WorkSettings:
         """How a group's queues on a topic behave."""
-        found = self._groups.coordinator.groups.groups.get(group)
+        found = self._groups.known.get(group)
         return work_settings(self._site.led.topics[topic].topic, {} if found is None else found.config)
 
     def configure(self, desk: Desk) -> None:
@@ -176,15 +190,27 @@ class Ledgers:
     def _open_all(self, now: int, book: Book) -> None:
         """A book was read: open the desks of its queues, but for those of groups that are gone."""
         self._loads[book.slot] = book.load
-        groups = self._groups.coordinator.groups.groups
-        for name in [*book.queues]:
-            group = groups.get(name)
-            if self._groups.is_ready and (group is None or group.mode is not GroupMode.SHARED):
-                book.end(name)
-            else:
-                self._open(now, name, book)
+        self._unsure[book.slot] = now
+        self.end_gone(now)
+        for name in book.queues:
+            self._open(now, name, book)
         self._ends.pop(book.slot, None)
         self._attach(book)
+
+    def end_gone(self, now: int) -> None:
+        """End the queues of groups that are gone, once that is sure: a copy of the groups may be behind a ledger."""
+        groups = self._groups.known
+        for slot in [slot for slot, since in self._unsure.items() if self._groups.is_sure(since)]:
+            del self._unsure[slot]
+            book = self.books[slot]
+            for name in [*book.queues]:
+                group = groups.get(name)
+                if group is None or group.mode is not GroupMode.SHARED:
+                    hall = self._polls.halls.get(name)
+                    desk = None if hall is None else hall.desks.get(slot)
+                    if desk is not None:
+                        self._close(desk)
+                    book.end(name)
 
     def open(self, now: int, name: str, book: Book) -> None:
         """Serve a group from a partition, on which its queue was begun."""
@@ -203,13 +229,14 @@ class Ledgers:
         end = self._ends.get(book.slot)
         if end is not None:
             desk.cut(now, end)
-        self.homes.desks[desk.queue.seal.home] = desk
+        self.homes.open(desk)
         self._polls.open(desk)
         self.configure(desk)
 
     def _shut(self, book: Book) -> None:
         """A book was lost: whoever waits for it is told."""
         self._loads.pop(book.slot, None)
+        self._unsure.pop(book.slot, None)
         partition = self._site.led.partition(*book.slot)
         if isinstance(partition, Partition):
             partition.lanes = None
@@ -222,7 +249,7 @@ class Ledgers:
             self._refuse(held.to, held.answer, refusal)
 
     def _close(self, desk: Desk) -> None:
-        del self.homes.desks[desk.queue.seal.home]
+        self.homes.close(desk)
         self._alarms.drop((desk.group, desk.slot))
         self._polls.close(desk)
 
@@ -323,7 +350,7 @@ class Ledgers:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        ends = self._alarms.deadline() if self._groups.is_ready else None
+        ends = self._alarms.deadline() if self._groups.is_known else None
         times = [ends, *(self.books[slot].deadline() for slot in self._ailing)]
         return min((due for due in times if due is not None), default=None)
 
@@ -335,7 +362,11 @@ class Ledgers:
             if book.standing is not Standing.FAILED:
                 del self._ailing[slot]
         self._follow(now)
-        for group, slot in self._alarms.due(now) if self._groups.is_ready else ():
+        for group, slot in self._alarms.due(now) if self._groups.is_known else ():
+            if not self._groups.knows(group):
+                # How often it tries a message is the group's to say, of which this node is yet to hear.
+                self._alarms.set((group, slot), now + _UNKNOWN_NS)
+                continue
             desk = self._polls.halls[group].desks[slot]
             desk.book.touch(group)
             desk.queue.wake(now)
@@ -377,7 +408,7 @@ class Ledgers:
             for group in book.queues if book.is_ready else ():
                 desk = self._polls.halls[group].desks[slot]
                 assert desk.queue is book.queues[group]
-                assert self.homes.desks[desk.queue.seal.home] is desk
                 assert desk.queue.deadline() is None or (group, slot) in self._alarms or slot in self._turn.touched
-        desks = sum(len(hall.desks) for hall in self._polls.halls.values())
-        assert desks == len(self.homes.desks) == sum(len(book.queues) for book in self.books.values() if book.is_ready)
+        desks = [desk for hall in self._polls.halls.values() for desk in hall.desks.values()]
+        assert len(desks) == sum(len(book.queues) for book in self.books.values() if book.is_ready)
+        self.homes.check(desks)

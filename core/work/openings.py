@@ -11,10 +11,10 @@ from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.changes import AddSide
 from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.state import Group
 from goqueue.core.led import Led
-from goqueue.core.metadata import AddSide
 from goqueue.core.verbs import FindOffset, FoundOffset, Refusal, Side
 from goqueue.core.work.book import Book, Standing
 from goqueue.core.work.errands import Errands, Slot
@@ -38,6 +38,8 @@ class Openings:
     _siding: dict[int, str] = field(factory=dict)
     _finding: dict[int, tuple[str, Slot]] = field(factory=dict)
     _moments: dict[tuple[str, Slot], int | None] = field(factory=dict)
+    # Topics whose ledgers were made, and are yet to be heard of here.
+    _awaited: dict[str, None] = field(factory=dict)
     # What was refused, and when to ask again.
     _refused: Alarms[str | tuple[str, Slot]] = field(factory=Alarms)
 
@@ -51,7 +53,7 @@ class Openings:
                 hall.opening[topic] = None
             else:
                 hall.opening.pop(topic, None)
-                if standings and Standing.FAILED not in standings:
+                if topic in self._led.topics and Standing.FAILED not in standings:
                     self._complete[group.name, topic] = None
 
     def _topic(self, now: int, group: Group, topic: str) -> list[Standing]:
@@ -62,10 +64,11 @@ class Openings:
         if topic in self._refused:
             return [Standing.FAILED]
         if Side.LEDGER not in leader.topic.sides:
-            if topic not in self._siding.values():
+            if topic not in self._siding.values() and topic not in self._awaited:
                 self._siding[self._errands.ask(self, AddSide(topic, Side.LEDGER))] = topic
             return [Standing.LOADING]
-        return [self._slot(now, group, (topic, number)) for number in range(leader.topic.partitions)]
+        numbers = range(leader.topic.partitions)
+        return [self._slot(now, group, (topic, number)) for number in numbers if leader.is_led(number)]
 
     def _slot(self, now: int, group: Group, slot: Slot) -> Standing:
         book, span = self._books.get(slot), self._led.ends(*slot)
@@ -104,8 +107,11 @@ class Openings:
         key = self._finding.pop(number, None)
         if key is None:
             topic = self._siding.pop(number)
+            leader = self._led.topics.get(topic)
             if isinstance(reply, Refusal):
                 self._refused.set(topic, now + _PAUSE_NS)
+            elif leader is not None and Side.LEDGER not in leader.topic.sides:
+                self._awaited[topic] = None
         elif isinstance(reply, FoundOffset):
             self._moments[key] = reply.offset
         else:
@@ -125,6 +131,7 @@ class Openings:
     def renew(self) -> None:
         """Look at everything again: ledgers, topics or groups are not what they were."""
         self._complete.clear()
+        self._awaited.clear()
         self.is_stale = True
 
     def take_begun(self) -> list[tuple[str, Slot]]:

@@ -88,6 +88,12 @@ class Polls:
         if hall is not None:
             self._leave(hall, to)
 
+    def end_round(self, hall: Hall, member_id: str, number: int) -> None:
+        """Another node has what it wanted elsewhere: the polls that it has here for that come to nothing."""
+        for poll in [*hall.line.values()]:
+            if poll.round == number and poll.member_id == member_id:
+                self._finish(hall, poll)
+
     def refuse(self, hall: Hall, member_id: str | None, refusal: Refusal) -> None:
         """End the polls of a member, or of all members."""
         for poll in [*hall.line.values()]:

@@ -68,7 +68,7 @@ class Grant:
 
 @define
 class WorkQueue:
-    """The work queue of a group on a partition; `epoch` is higher than that of any queue before it.
+    """The work queue of a group on a partition; `epoch` is that of no other queue before or after it.
 
     With an index of lanes it chooses among them, and delivers nothing that the index does not know of yet.
     """
@@ -111,7 +111,7 @@ class WorkQueue:
         """Take in a record that was kept; ProtocolError when it is none."""
         record: Record = WORK_CODEC.decode(content)
         self.ledger.apply(now, record)
-        assert self.ledger.last_lease >> EPOCH_BITS < self._epoch, "a lease is from the future"
+        assert self.ledger.last_lease >> EPOCH_BITS != self._epoch, "a lease of this epoch was given by another"
         self._grown += len(content)
 
     def take(self) -> list[bytes]:

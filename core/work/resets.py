@@ -2,7 +2,6 @@
 
 from attrs import define, field
 
-from goqueue.core.groups.verbs import OffsetChange, ResetOffsets
 from goqueue.core.room import Site
 from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work.desk import Desk
@@ -10,6 +9,7 @@ from goqueue.core.work.errands import Slot
 from goqueue.core.work.hall import Hall
 from goqueue.core.work.ledgers import Ledgers
 from goqueue.core.work.polling import Polls
+from goqueue.core.work.verbs import ResetQueues
 
 
 @define(eq=False)
@@ -19,10 +19,11 @@ class Resets:
     _site: Site
     _ledgers: Ledgers
     _polls: Polls
-    _waiting: dict[int, ResetOffsets] = field(factory=dict)
+    _waiting: dict[int, ResetQueues] = field(factory=dict)
 
-    def reset(self, now: int, to: int, request: ResetOffsets, hall: Hall, moves: list[OffsetChange]) -> None:
-        """Have queues go on where the moves say, and answer with these when that is durable."""
+    def reset(self, now: int, to: int, request: ResetQueues, hall: Hall) -> None:
+        """Have queues go on where the changes say, and answer with these when that is durable."""
+        moves = request.changes
         if request.topic in hall.opening:
             self._waiting[to] = request
             return
@@ -56,7 +57,7 @@ class Resets:
         """Nobody waits for a reset any more, and it is not made."""
         self._waiting.pop(to, None)
 
-    def take_waiting(self) -> list[tuple[int, ResetOffsets]]:
+    def take_waiting(self) -> list[tuple[int, ResetQueues]]:
         """Resets to be tried again."""
         waiting, self._waiting = self._waiting, {}
         return [*waiting.items()]

@@ -3,13 +3,15 @@
 A request is checked as a whole, and each of its receipts on its own. To acknowledge twice is answered as done, since
 the first time may have been lost on its way; all else is refused for a message that is settled. A receipt of a queue
 that is not here is refused as out of date, as long as it looks like one, for its group or its topic may be gone; while
-a ledger is being read nobody can tell, and it is to be shown again.
+its ledger is being read nobody can tell, and it is to be shown again. So it is where another node leads the partition:
+whoever was asked shows each receipt where it belongs (`spreading`), and may have been late with that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import define, field
 
+from goqueue.core.elsewhere import elsewhere
 from goqueue.core.errors import ProtocolError
 from goqueue.core.led import Led
 from goqueue.core.verbs import Code, Refusal, Side
@@ -17,7 +19,7 @@ from goqueue.core.work.book import Book
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.proving import Answer, Outcome
-from goqueue.core.work.receipts import read_stem
+from goqueue.core.work.receipts import Stem, ending_of, read_stem
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.core.work.verbs import (
     AckWork,
@@ -67,11 +69,39 @@ def problem(request: Settling) -> Refusal | None:
 
 @define(eq=False)
 class Homes:
-    """The desks by the home that receipts name."""
+    """The desks by the home that receipts name; hardly ever are there two of one home."""
 
     _led: Led
     _books: dict[Slot, Book]
-    desks: dict[int, Desk] = field(factory=dict)
+    # Whether a group is known, and so how often its messages may fail.
+    _is_known: Callable[[str], bool]
+    _desks: dict[int, list[Desk]] = field(factory=dict)
+    # Topics by what homes keep of their ids.
+    _topics: dict[int, str] = field(factory=dict)
+
+    def topics_changed(self) -> None:
+        """There are other topics."""
+        self._topics = {ending_of(leader.topic.topic_id): name for name, leader in self._led.topics.items()}
+
+    def slot(self, stem: Stem) -> Slot | None:
+        """The partition that a receipt is of, as far as it says so and there is such a topic."""
+        place = stem.place
+        name = None if place is None else self._topics.get(place[0])
+        return None if name is None or place is None else (name, place[1])
+
+    def open(self, desk: Desk) -> None:
+        """Receipts of a desk can be shown."""
+        for home in (desk.queue.seal.home, desk.queue.seal.hashed_home):
+            self._desks.setdefault(home, []).append(desk)
+
+    def close(self, desk: Desk) -> None:
+        """Receipts of a desk cannot be shown any more."""
+        for home in (desk.queue.seal.home, desk.queue.seal.hashed_home):
+            left = [each for each in self._desks[home] if each is not desk]
+            if left:
+                self._desks[home] = left
+            else:
+                del self._desks[home]
 
     def sort(self, request: Settling, answer: WorkDone) -> list[tuple[Desk, list[ReceiptRun]]]:
         """The receipts of a request by desk; those of none are refused in the answer."""
@@ -84,36 +114,60 @@ class Homes:
             if isinstance(desk, Refusal):
                 answer.refusals += [ReceiptRefusal(run.stem, run.first_offset + at, desk) for at in range(run.count)]
             else:
-                sorted_by.setdefault(desk.queue.seal.home, (desk, []))[1].append(run)
+                sorted_by.setdefault(desk.queue.seal.hashed_home, (desk, []))[1].append(run)
         return [*sorted_by.values()]
 
-    def _find(self, stem: str, group: str) -> Desk | Refusal:
+    def _find(self, letters: str, group: str) -> Desk | Refusal:
         try:
-            home = read_stem(stem).home
+            stem = read_stem(letters)
         except ProtocolError:
             return _forged()
-        desk = self.desks.get(home)
-        if desk is None and not self._is_complete():
-            message = "the queue that the receipt is of is being read, or cannot be; show it again"
-            return Refusal(Code.UNAVAILABLE, message, "receipts", retry_after_ms=200)
+        desks = self._desks.get(stem.home, [])
+        desk = next((each for each in desks if each.queue.seal.is_genuine(stem)), desks[0]) if desks else None
         if desk is None:
-            return _expired()
+            return _expired() if self._is_gone(stem) else _unseen()
         if group and group != desk.group:
             return Refusal(Code.RECEIPT_INVALID, f"the receipt is not one of group {group}", "receipts")
-        return desk
+        return desk if self._is_known(desk.group) else _unseen()
 
-    def _is_complete(self) -> bool:
-        """Whether all ledgers that there are have been read."""
+    def _is_gone(self, stem: Stem) -> bool:
+        """Whether it is known that there is no such queue: its ledger was read, or all that are led here were."""
+        if stem.place is None:
+            return all(self._is_read((name, number)) for name, number in self._ledgers())
+        slot = self.slot(stem)
+        leader = None if slot is None else self._led.topics[slot[0]]
+        if slot is None or leader is None or slot[1] >= leader.topic.partitions:
+            return True
+        if elsewhere(self._led, *slot) is not None:
+            return False
+        return Side.LEDGER not in leader.topic.sides or self._is_read(slot)
+
+    def _ledgers(self) -> Iterator[Slot]:
+        """All partitions that have ledgers and are led here."""
         for name, leader in self._led.topics.items():
             if Side.LEDGER in leader.topic.sides:
-                books = [self._books.get((name, number)) for number in range(leader.topic.partitions)]
-                if not all(book is not None and book.is_ready for book in books):
-                    return False
-        return True
+                slots = ((name, number) for number in range(leader.topic.partitions))
+                yield from (slot for slot in slots if elsewhere(self._led, *slot) is None)
+
+    def _is_read(self, slot: Slot) -> bool:
+        book = self._books.get(slot)
+        return book is not None and book.is_ready
+
+    def check(self, desks: list[Desk]) -> None:
+        """Assert that these are the desks that are open."""
+        assert sum(map(len, self._desks.values())) == 2 * len(desks)
+        for desk in desks:
+            assert desk in self._desks[desk.queue.seal.home]
+            assert desk in self._desks[desk.queue.seal.hashed_home]
 
 
 def _forged() -> Refusal:
     return Refusal(Code.RECEIPT_INVALID, "this is no receipt that was given out", "receipts")
+
+
+def _unseen() -> Refusal:
+    message = "the queue that the receipt is of is being read, or cannot be; show it again"
+    return Refusal(Code.UNAVAILABLE, message, "receipts", retry_after_ms=200)
 
 
 def _expired() -> Refusal:

@@ -9,6 +9,7 @@ offset behind it (`receipts.spelled_offset`), and `read_receipt` takes that apar
 
 from attrs import define, field
 
+from goqueue.core.groups.verbs import OffsetChange
 from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable
@@ -20,7 +21,8 @@ class PollWork:
     """Lease what comes next to a member, once there is anything or after `wait_ns`; also a heartbeat.
 
     At most `messages_max` messages, in batches of `bytes_max` in all, save that a first one comes whole. The lease
-    lasts for `visibility_ms`, or as long as the group or the topic says.
+    lasts for `visibility_ms`, or as long as the group or the topic says. `round` is another node's name for the poll, by
+    which it may end it.
     """
 
     group: str
@@ -29,6 +31,7 @@ class PollWork:
     bytes_max: int = 1 << 20
     wait_ns: int = 0
     visibility_ms: int = 0
+    round: int = 0
 
 
 @define
@@ -207,5 +210,67 @@ class LanesMeasured:
     topics: dict[str, dict[int, list[LaneMeasure]]]
 
 
-WorkRequest = PollWork | AckWork | NackWork | RejectWork | ExtendWork | ReleaseWork | MeasureWork | MeasureLanes
-WorkAnswer = PolledWork | WorkDone | WorkMeasured | LanesMeasured | Refusal
+# --- what nodes ask each other
+
+
+@define
+class EndPoll:
+    """The polls of a member that belong to a round are to be answered with what they have. Answered None."""
+
+    group: str
+    member_id: str
+    round: int
+
+
+@define
+class DescribeQueues:
+    """How far a group's queues on some topics have come, of the partitions that are led there."""
+
+    group: str
+    topics: list[str]
+
+
+@define
+class QueueTold:
+    """Below which offset everything is settled in a partition, and how many messages are not."""
+
+    topic: str
+    partition: int
+    floor: int
+    left: int
+
+
+@define
+class QueuesTold:
+    """The queues of the partitions that are led there."""
+
+    queues: list[QueueTold]
+
+
+@define
+class ResetQueues:
+    """Have a group's queues on some partitions of a topic go on as the changes say; answered with these.
+
+    A dry run only says whether that can be, and what they would change.
+    """
+
+    group: str
+    topic: str
+    changes: list[OffsetChange]
+    dry_run: bool = False
+
+
+WorkRequest = (
+    PollWork
+    | AckWork
+    | NackWork
+    | RejectWork
+    | ExtendWork
+    | ReleaseWork
+    | MeasureWork
+    | MeasureLanes
+    | EndPoll
+    | DescribeQueues
+    | ResetQueues
+)
+WorkAnswer = PolledWork | WorkDone | WorkMeasured | LanesMeasured | QueuesTold | list[OffsetChange] | Refusal | None

@@ -5,16 +5,18 @@ Time begins at `now == 0`, when the wall says WALL_MS.
 
 from collections.abc import Iterable
 
+from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, Sync, SyncToken
 from goqueue.core.log.log import LogState
-from goqueue.core.metadata import METADATA_STREAM
 from goqueue.core.node import Node, NodeOptions
+from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Fetching, Ready
 from goqueue.core.records.batch import stamp
-from goqueue.core.records.build import Entry, encode
+from goqueue.core.records.build import Entry as NewEntry
+from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Caller, CreateTopic
 from tests.core.log.batches import WALL_MS, beginning
@@ -37,7 +39,8 @@ class DrivenNode:
         options = options or NodeOptions("node-1", "1.0", partitions_default, recent_bytes)
         self.node = Node(options, Clock(0, WALL_MS), 0)
         self.opens = [one.stream for one in self.node.take(0).opens]
-        self.node.opened(0, METADATA_STREAM, opened_empty(), records)
+        entries = [Entry(at, 0, None, content) for at, content in enumerate(records)]
+        self.node.opened(0, METADATA_STREAM, beginning(LogConfig(), len(entries)), entries)
         self._last_to = 0
 
     def ask(self, request: Request) -> int:
@@ -97,7 +100,7 @@ def opened_empty(config: LogConfig | None = None) -> LogState:
     return beginning(config or LogConfig())
 
 
-def stored(offset: int, *entries: Entry, lane: int = 0) -> bytearray:
+def stored(offset: int, *entries: NewEntry, lane: int = 0) -> bytearray:
     """A batch of these messages as it lies in a partition's log."""
     batch = encode(entries, lane=lane)  # type: ignore[arg-type]
     stamp(batch, offset, 0)

@@ -157,7 +157,7 @@ def test_a_key_that_stands_twice_is_refused() -> None:
 def test_a_class_that_cannot_be_encoded_is_found_when_it_is_registered() -> None:
     @attrs.define
     class Odd:
-        number: float
+        number: complex
 
     with pytest.raises(AssertionError, match="cannot be encoded"):
         Codec({1: Odd})

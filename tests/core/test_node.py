@@ -2,14 +2,22 @@
 
 import pytest
 
+from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM
 from goqueue.core.calls import Request
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.records import METADATA_CODEC, TopicAltered, TopicCreated, TopicDeleted, TopicRemoved
+from goqueue.core.cluster.records import (
+    METADATA_CODEC,
+    MetadataRecord,
+    TopicAltered,
+    TopicCreated,
+    TopicDeleted,
+    TopicRemoved,
+)
 from goqueue.core.cluster.topic_settings import full_config
 from goqueue.core.log.config import HOUR_MS, UNLIMITED, Fsync, LogConfig
 from goqueue.core.log.effects import Append, FindTime, Read, ReadResult, Sync, SyncToken, TimeResult
-from goqueue.core.metadata import METADATA_STREAM
 from goqueue.core.node import Node, NodeOptions
+from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Fetching, Open, Ready, Remove, Send
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
@@ -70,12 +78,17 @@ def published(driven: DrivenNode, count: int) -> int:
     return reply.size_bytes
 
 
+def entries_of(records: list[MetadataRecord]) -> list[Entry]:
+    """Records as a log holds them that no other node has seen."""
+    return [Entry(at, 0, None, METADATA_CODEC.encode(record)) for at, record in enumerate(records)]
+
+
 # --- beginning
 
 
 def test_a_node_begins_by_opening_its_metadata_and_refuses_until_it_has() -> None:
     node = Node(NodeOptions(), Clock(0, WALL_MS), 0)
-    assert node.take(0) == Ready(opens=[Open(METADATA_STREAM, LogConfig(retention_ms=UNLIMITED))])
+    assert node.take(0) == Ready(opens=[Open(METADATA_STREAM, METADATA_CONFIG)])
     node.ask(0, 1, CALLER, ListTopics())
     assert node.take(0) == Ready(sends=[Send(1, STARTING)])
     assert node.deadline() is None
@@ -83,7 +96,7 @@ def test_a_node_begins_by_opening_its_metadata_and_refuses_until_it_has() -> Non
 
 
 def test_a_restart_opens_what_the_metadata_says_and_goes_on_removing() -> None:
-    records = [
+    records: list[MetadataRecord] = [
         TopicCreated("orders", 1, 2, '{"fsync": "none"}', WALL_MS),
         TopicCreated("gone", 2, 1, "{}", WALL_MS),
         TopicCreated("removed", 3, 1, "{}", WALL_MS),
@@ -478,14 +491,14 @@ def test_metadata_that_comes_back_changes_what_is_led_and_keeps_what_is_open() -
     waiting = driven.ask(Fetch("old", 0, 0, wait_ns=1_000))
     driven.node.disk_failed(0, METADATA_STREAM, "EIO")
     driven.write()
-    records = [
+    records: list[MetadataRecord] = [
         TopicCreated("orders", 1, 1, "{}", WALL_MS),
         TopicCreated("old", 2, 1, "{}", WALL_MS),
         TopicDeleted("old", 2),
         TopicAltered("orders", '{"fsync": "none"}'),
         TopicCreated("late", 3, 1, "{}", WALL_MS),
     ]
-    driven.node.opened(0, METADATA_STREAM, beginning(LogConfig(), 5), [METADATA_CODEC.encode(one) for one in records])
+    driven.node.opened(0, METADATA_STREAM, beginning(LogConfig(), 5), entries_of(records))
     ready = driven.take()
     assert ready.opens == [Open("logs/late/0", DEFAULTS)]
     assert ready.removes == [Remove("logs/old", ["logs/old/0"])]

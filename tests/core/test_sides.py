@@ -1,7 +1,7 @@
 """The streams of a partition besides its data: made on first need, there at every start, gone with their topic."""
 
+from goqueue.core.cluster.changes import AddSide
 from goqueue.core.cluster.records import METADATA_CODEC, SideAdded, TopicCreated
-from goqueue.core.metadata import AddSide
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
@@ -81,9 +81,8 @@ def test_a_start_opens_what_there_is() -> None:
 
 def test_a_snapshot_of_the_metadata_keeps_what_streams_there_are() -> None:
     driven = with_ledger()
-    metadata = driven.node._leading.metadata
-    assert metadata is not None
-    again = DrivenNode([METADATA_CODEC.encode(metadata.state.snapshot())])
+    state = driven.node._leading.agreement.state
+    again = DrivenNode([METADATA_CODEC.encode(state.snapshot())])
     assert sorted(one.stream for one in again.take().opens) == ["logs/orders/0", LEDGER]
 
 

@@ -14,7 +14,8 @@ from goqueue.core.clock import Clock
 from goqueue.core.log.config import UNLIMITED, Fsync, LogConfig
 from goqueue.core.log.effects import Read
 from goqueue.core.log.log import Log
-from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.publishing import Publishing
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import encode

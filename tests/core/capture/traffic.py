@@ -30,7 +30,7 @@ from goqueue.core.groups.verbs import (
     WatchGroup,
 )
 from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
-from goqueue.core.metadata import METADATA_STREAM
+from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.node import Node, NodeOptions
 from goqueue.core.ready import Compact, Fetching, Open, Ready, Remove
 from goqueue.core.verbs import (

@@ -73,7 +73,7 @@ def test_a_topic_without_a_number_of_partitions_gets_the_default() -> None:
         (CreateTopic("a", -1), Code.INVALID, "num_partitions"),
         (CreateTopic("a", PARTITIONS_MAX + 1), Code.INVALID, "num_partitions"),
         (CreateTopic("a", 1, 2), Code.INVALID, "replication_factor"),
-        (CreateTopic("a", 1, 0), Code.INVALID, "replication_factor"),
+        (CreateTopic("a", 1, -1), Code.INVALID, "replication_factor"),
         (CreateTopic("a", 1, 1, {"colour": "red"}), Code.INVALID, "config.colour"),
         (CreateTopic("a", 1, 1, {"fsync": None}), Code.INVALID, "config.fsync"),
         (CreateTopic("a", 1, 1, {"segment_age": "0s"}), Code.INVALID, "config.segment_age"),

@@ -12,7 +12,6 @@ from goqueue.core.dead.records import Tally
 from goqueue.core.dead.targets import Targets
 from goqueue.core.dead.verbs import Sieve
 from goqueue.core.led import Led
-from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import Codec, Lane, read_header, stamp
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import Record, iterate
@@ -48,7 +47,7 @@ def letter(topic: str, number: int, reason: str = "expired") -> Entry:
 def targets(to: str = "") -> Targets:
     led = Led("node")
     for name, partitions in (("orders", 4), ("audit", 2), ("orders.dlq", 4), ("__groups", 1)):
-        led.topics[name] = TopicLeader(Topic(name, 1, partitions, {}, 0), RecentBatches(0))
+        led.topics[name] = TopicLeader(Topic(name, 1, partitions, {}, 0), "node", is_alone=True)
     return Targets(led, "orders.dlq", to)
 
 

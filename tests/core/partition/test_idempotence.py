@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from goqueue.core.log.config import Fsync
 from goqueue.core.log.producers import Produced, Producers, advance
-from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.producers import judge
+from goqueue.core.partition.publishing import Publishing
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.build import encode
 from goqueue.core.records.varint import INT32_MAX

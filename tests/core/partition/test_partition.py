@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from goqueue.core.log.config import Fsync, LogConfig
 from goqueue.core.log.effects import Append, Effect, Read, Sync, SyncToken
 from goqueue.core.log.log import Log
-from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.publishing import Publishing
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import HEADER_BYTES, Lane, read_header
 from goqueue.core.records.build import encode

@@ -1,0 +1,405 @@
+"""The agreed state of a cluster: requests become records, records are agreed on, and only then do they count.
+
+Every node has the log and applies what is agreed in it. Where this node is the controller, requests are planned against
+the state and proposed; all that wait together are planned together, each against what those before it will make of the
+state, and the next are planned when these are agreed. So a plan always sees everything that is in the log. One plan is
+one entry: it comes to be as a whole or not at all.
+
+A node that starts among others knows what was agreed until some time before it stopped. It says what it may act on
+(`take_changed`) when it has heard from a controller (`is_current`).
+
+A request for a producer id is no change by itself: it is answered from a block of ids, and getting a block is one.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+from typing import Any
+
+from goqueue.core.clock import Clock
+from goqueue.core.cluster.applied import Applied, Changed, entry_of
+from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic, Summarize
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.cluster.plan import Plan, plan_own, plan_producer_ids, plan_removed, plan_side
+from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, ProducerIds
+from goqueue.core.log.config import UNLIMITED, LogConfig
+from goqueue.core.log.effects import Effect, SyncToken
+from goqueue.core.log.log import Log, LogState
+from goqueue.core.producer_ids import ProducerIdSupply
+from goqueue.core.proposals import Agreed, Answer, Pending, Proposals, not_controller
+from goqueue.core.quorum.entries import SNAPSHOT, Entry, QuorumError, Vote, encode_snapshot
+from goqueue.core.quorum.journal import Journal
+from goqueue.core.quorum.messages import QuorumMessage
+from goqueue.core.quorum.quorum import Tuning
+from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, RemoveVoter
+from goqueue.core.ready import Letter, SaveVote
+from goqueue.core.verbs import Code, InitProducer, Refusal
+
+__all__ = ["METADATA_CONFIG", "METADATA_STREAM", "Agreed", "Agreement", "Answer", "Changed", "PlanOf"]
+
+METADATA_STREAM = "meta/cluster"
+# One entry may stand for everything there is.
+METADATA_CONFIG = LogConfig(retention_ms=UNLIMITED, batch_bytes_max=256 << 20)
+
+PlanOf = Callable[[ClusterState, Any, int], Plan]
+
+_WAITING_MAX = 1000
+_PLANNED_MAX = 256
+# A log is summed up when it holds this many entries, or this many times as many as there are topics.
+_ENTRIES_LEAST = 1000
+_ENTRIES_PER_TOPIC = 4
+_NEVER = 1 << 63
+_OF_THE_QUORUM = (AddVoter, RemoveVoter, MoveController, Confirm)
+
+
+def _plan_own(state: ClusterState, request: MakeOwnTopic, wall_ms: int) -> Plan:
+    return plan_own(state, request.name, request.partitions, request.config, wall_ms)
+
+
+def _plan_side(state: ClusterState, request: AddSide, _wall_ms: int) -> Plan:
+    return plan_side(state, request.name, request.side)
+
+
+def _plan_removed(state: ClusterState, request: FinishDelete, _wall_ms: int) -> Plan:
+    return plan_removed(state, request.name, request.node_id)
+
+
+def _plan_producer_ids(state: ClusterState, _request: ExtendProducerIds, _wall_ms: int) -> Plan:
+    return plan_producer_ids(state)
+
+
+_OWN_PLANS: dict[type, PlanOf] = {
+    MakeOwnTopic: _plan_own,
+    AddSide: _plan_side,
+    FinishDelete: _plan_removed,
+    ExtendProducerIds: _plan_producer_ids,
+}
+
+
+class Agreement:
+    """One node's part in what all agree on."""
+
+    def __init__(
+        self,
+        node_id: str,
+        options: ClusterOptions | None,
+        clock: Clock,
+        random: Random,
+        plans: Mapping[type, PlanOf],
+    ) -> None:
+        self.node_id = node_id
+        self.letters: list[Letter] = []
+        self.takes: tuple[type, ...] = (MakeOwnTopic, AddSide, FinishDelete, InitProducer, *_OF_THE_QUORUM)
+        self._clock = clock
+        self._plans = {**_OWN_PLANS, **plans}
+        self._founders = [*options.founders] if options is not None else [node_id]
+        self._request_ns = options.request_ns if options is not None else _NEVER
+        tuning = Tuning(is_alone=True)
+        if options is not None:
+            tuning = Tuning(options.election_ns, options.quorum_heartbeat_ns)
+        self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, node_id, tuning, random)
+        self._quorum = self._journal.quorum
+        self._applied = Applied()
+        self._waiting: deque[tuple[int | None, object]] = deque()
+        self._proposals = Proposals()
+        self._ids = ProducerIdSupply()
+        self._answers: list[Answer] = []
+        # Who asked what of the quorum, by the number that it was asked under.
+        self._asked: dict[int, int | None] = {}
+        self._asked_count = 0
+        self._had_office = False
+        self.is_current = False
+
+    # --- what is known
+
+    @property
+    def state(self) -> ClusterState:
+        """What is agreed, as far as this node knows."""
+        return self._applied.state
+
+    @property
+    def log(self) -> Log | None:
+        """The log of the metadata; None until it was opened."""
+        return self._journal.log
+
+    @property
+    def term(self) -> int:
+        """The term of the controller, or of the last that was heard of."""
+        return self._quorum.term
+
+    @property
+    def voters(self) -> list[str]:
+        """Who votes for controllers."""
+        return self._quorum.membership.voters
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this node is the controller, and its state is everything that was ever agreed."""
+        return self._quorum.is_leader and self._applied.end >= self._quorum.agreed
+
+    @property
+    def controller(self) -> str:
+        """The node that is the controller; empty where none is known, or it has only just been elected."""
+        leader = self._quorum.leader
+        return leader if leader != self.node_id or self.is_controller else ""
+
+    # --- what the driver reports
+
+    def opened(self, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None) -> None:
+        """The log was recovered: at first, after its disk failed, or after a cut. Raises QuorumError."""
+        saved = Vote(vote.term, vote.vote) if vote is not None else Vote()
+        is_first, held = self._journal.log is None, [*entries]
+        # A log that names no voters is of a node that was alone.
+        founders = [self.node_id] if held else self._founders
+        if self._journal.opened(now, state, held, saved, founders):
+            if is_first:
+                log = self._quorum.log
+                self._applied.begin(0 if log.is_hollow else log.start)
+                self.is_current = self._quorum.tuning.is_alone
+                self._refuse_strangers()
+            self._after(now)
+
+    def _refuse_strangers(self) -> None:
+        """Refuse a data folder that is another's."""
+        if not self._quorum.tuning.is_alone:
+            return
+        if self._quorum.log.is_hollow:
+            raise QuorumError("the metadata in this folder was being replaced: start the node with its peers")
+        if self.voters == [self.node_id]:
+            return
+        if len(self.voters) == 1:
+            message = f"the metadata in this folder is of node {self.voters[0]}, and this is {self.node_id}: start it"
+            raise QuorumError(f"{message} with the node id {self.voters[0]}, or with another data folder")
+        message = f"the metadata in this folder is of a cluster, in which {', '.join(self.voters)} vote: start the node"
+        raise QuorumError(f"{message} with its peers")
+
+    def synced(self, now: int, token: SyncToken) -> None:
+        """The disk kept a promise about the log."""
+        self._journal.synced(now, token)
+        self._after(now)
+
+    def disk_failed(self, now: int, why: str) -> None:
+        """The log's disk refused or lost something; whoever waits is told."""
+        self._journal.disk_failed(now, why)
+        refusal = Refusal(Code.UNAVAILABLE, f"the metadata log has lost its disk: {why}", retry_after_ms=1000)
+        for pending in self._proposals.failed(refusal):
+            self._refuse(pending.to, pending.request, refusal)
+        self._refuse_waiting(refusal)
+        self._after(now)
+
+    def vote_saved(self, now: int, vote: SaveVote) -> None:
+        """The disk keeps this vote."""
+        self._quorum.vote_saved(now, Vote(vote.term, vote.vote))
+        self._after(now)
+
+    def receive(self, now: int, sender: str, message: QuorumMessage) -> None:
+        """Take a letter of another node. Raises ProtocolError."""
+        if self.log is not None:
+            self._quorum.receive(now, sender, message)
+            self._after(now)
+
+    def peer_lost(self, now: int, peer: str) -> None:
+        """The link to a peer broke."""
+        self._quorum.peer_lost(now, peer)
+
+    # --- requests
+
+    def ask(self, now: int, to: int | None, request: object) -> None:
+        """Put a request in line; it is answered when it is agreed on, or will not be."""
+        if self._quorum.leader != self.node_id and not self._quorum.tuning.is_alone:
+            self._answers.append((to, not_controller(self.controller)))
+        elif isinstance(request, AddVoter | RemoveVoter | MoveController | Confirm):
+            self._asked_count += 1
+            self._asked[self._asked_count] = to
+            self._quorum.ask(now, self._asked_count, request)
+            self._after(now)
+        elif isinstance(request, InitProducer):
+            assert to is not None
+            self._ids.ask(to)
+        elif len(self._waiting) < _WAITING_MAX:
+            self._waiting.append((to, request))
+        else:
+            refusal = Refusal(Code.UNAVAILABLE, "too many changes are waiting", retry_after_ms=1000)
+            self._answers.append((to, refusal))
+
+    def proceed(self, now: int) -> None:
+        """Plan what waits, if it is this node's to plan and nothing is under way."""
+        if self.log is None:
+            return
+        refusal = self._journal.refusal
+        if refusal:
+            self._refuse_waiting(Refusal(Code.UNAVAILABLE, refusal, retry_after_ms=1000))
+        elif self._quorum.may_propose and self._wants_more() and self._applied.end == self._quorum.log.end:
+            self._plan_waiting(now)
+            self._journal.gather(now)
+
+    def _wants_more(self) -> bool:
+        """Whether there is something to do that nobody asked for."""
+        self._answers += self._ids.hand_out()
+        if self._ids.order():
+            self._waiting.append((None, ExtendProducerIds()))
+        return bool(self._waiting) or self._is_long()
+
+    def _is_long(self) -> bool:
+        count = len(self._quorum.log.entries)
+        return count >= max(_ENTRIES_LEAST, _ENTRIES_PER_TOPIC * len(self.state.topics))
+
+    def _plan_waiting(self, now: int) -> None:
+        if self._is_long():
+            content = METADATA_CODEC.encode(self.state.snapshot())
+            index = self._quorum.propose(SNAPSHOT, encode_snapshot(self.voters, content))
+            self._proposals.add(index, Pending(None, Summarize(), self.term, _NEVER))
+            return
+        state, last, count = self.state, -1, 0
+        while self._waiting and count < _PLANNED_MAX:
+            count += 1
+            to, request = self._waiting.popleft()
+            planned = self._plans[type(request)](state, request, self._clock.wall_ms(now))
+            # A block of ids is either ours or nobody's: that it took long is no reason to order another.
+            due = _NEVER if isinstance(request, ExtendProducerIds) else now + self._request_ns
+            pending = Pending(to, request, self.term, due)
+            if isinstance(planned, Refusal):
+                pending.refusal = planned
+            elif planned:
+                pending.records = planned
+                last = self._quorum.propose(*entry_of(planned))
+                if self._waiting:
+                    state = self._foresee(state, planned)
+            if last < 0:
+                self._answer_at_once(pending)
+            else:
+                # What was refused or had nothing to change may have been so for what is not agreed yet.
+                self._proposals.add(last, pending)
+
+    def _foresee(self, state: ClusterState, records: list[MetadataRecord]) -> ClusterState:
+        foreseen = state.copy() if state is self.state else state
+        for record in records:
+            foreseen.apply(record)
+        return foreseen
+
+    def _answer_at_once(self, pending: Pending) -> None:
+        if pending.refusal is not None:
+            self._refuse(pending.to, pending.request, pending.refusal)
+        else:
+            self._answers.append((pending.to, Agreed(pending.request)))
+
+    def _refuse(self, to: int | None, request: object, refusal: Refusal) -> None:
+        if isinstance(request, ExtendProducerIds):
+            self._answers += self._ids.refused(refusal)
+        else:
+            self._answers.append((to, refusal))
+
+    def _refuse_waiting(self, refusal: Refusal) -> None:
+        self._proposals.drop_own()
+        waiting, self._waiting = self._waiting, deque()
+        for to, request in waiting:
+            self._refuse(to, request, refusal)
+        self._answers += self._ids.refused(refusal)
+
+    # --- what comes of it
+
+    def _after(self, now: int) -> None:
+        """Look at what the quorum has come to."""
+        if self._journal.log is None:
+            return
+        if self._journal.gather(now):
+            self._begin_anew()
+        self._apply(now)
+        self._answer_asked()
+        has_office = self._quorum.leader == self.node_id
+        if self._had_office and not has_office:
+            self._refuse_waiting(not_controller(self.controller))
+        self._had_office = has_office
+        self._quorum.observe(now, sorted(self.state.nodes))
+
+    def _begin_anew(self) -> None:
+        """The log begins with what stands for entries that were never seen here, unless they were."""
+        start = self._quorum.log.start
+        if start >= self._applied.end:
+            self._answers += self._proposals.passed_over(start)
+            self._applied.begin(start)
+
+    def _apply(self, now: int) -> None:
+        quorum, applied = self._quorum, self._applied
+        first = applied.end
+        while applied.end < quorum.agreed:
+            entry = quorum.log.entries[applied.end - quorum.log.start]
+            records = applied.apply(entry)
+            for pending, answer in self._proposals.decided(entry.index, entry.term, self.controller):
+                self._decide(pending, answer, records)
+            if entry.kind == SNAPSHOT and entry.index > quorum.log.start:
+                self._journal.forget_before(now, entry.index)
+        if applied.end > first and not self.is_current:
+            self.is_current = quorum.log.term_at(applied.end - 1) == quorum.term
+
+    def _decide(self, pending: Pending, answer: Answer, records: list[MetadataRecord]) -> None:
+        if isinstance(pending.request, ExtendProducerIds):
+            if isinstance(answer[1], Refusal):
+                self._answers += self._ids.refused(answer[1])
+                return
+            for record in records:
+                if isinstance(record, ProducerIds):
+                    self._ids.received(record)
+        elif not isinstance(pending.request, Summarize):
+            self._answers.append(answer)
+
+    def _answer_asked(self) -> None:
+        answers, self._quorum.answers = self._quorum.answers, []
+        for number, why_not in answers:
+            to = self._asked.pop(number)
+            if not why_not:
+                self._answers.append((to, None))
+            elif self._quorum.leader != self.node_id:
+                self._answers.append((to, not_controller(self.controller)))
+            else:
+                self._answers.append((to, Refusal(Code.UNAVAILABLE, why_not, retry_after_ms=1000)))
+
+    # --- time and output
+
+    def deadline(self) -> int | None:
+        """When `wake` wants to be called; None while nothing depends on time."""
+        times = [self._quorum.deadline(), self._proposals.deadline()]
+        return min((due for due in times if due is not None and due < _NEVER), default=None)
+
+    def wake(self, now: int) -> None:
+        """Do what time alone brings about."""
+        if self.log is not None:
+            self._quorum.wake(now)
+            self._answers += self._proposals.expired(now)
+            self._after(now)
+
+    def take(self, now: int) -> list[Effect]:
+        """Everything to be done on the disk since the last call; `letters` and votes are there after it."""
+        self.proceed(now)
+        self._quorum.flush(now)
+        self._answer_asked()
+        self.letters.extend(Letter(to, message) for to, message in self._quorum.take_letters())
+        return self._journal.take(now)
+
+    def take_votes(self) -> list[SaveVote]:
+        """The votes to be kept since the last call."""
+        votes, self._quorum.votes = self._quorum.votes, []
+        return [SaveVote(vote.term, vote.vote) for vote in votes]
+
+    def take_answers(self) -> list[Answer]:
+        """Who is to be told what since the last call."""
+        self._answers += self._ids.hand_out()
+        answers, self._answers = self._answers, []
+        return answers
+
+    def take_changed(self) -> Changed:
+        """What has changed since the last call, as far as this node may act on it."""
+        return self._applied.take_changed() if self.is_current else Changed()
+
+    def close(self, now: int) -> None:
+        """Leave the log so that the next start has nothing to read back."""
+        self._journal.close(now)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self._journal.check()
+        self.state.check()
+        self._ids.check()
+        assert self._applied.end >= 0
+        assert len(self._waiting) <= _WAITING_MAX + 1

@@ -1,0 +1,242 @@
+"""What the controller does of its own accord: it hears who lives, and asks for the changes that follow.
+
+Every node has one of these, and it acts only while its node is the controller. It changes nothing: what it wants is
+asked of the metadata like any other request, planned there against what is agreed then, and may come to nothing. So a
+wish that is asked twice does no harm, and one that was lost is asked again by time.
+
+What is remembered here (who was heard when, how far moves have come) is nobody's but this controller's: the next one
+begins without it, and gives every node the time that it takes to be heard.
+"""
+
+from random import Random
+
+from attrs import define, field
+
+from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.duties import DeclareDead, Duty, NameCluster, Tidy
+from goqueue.core.cluster.liveness import Liveness
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.cluster.plan_tidy import plan_tidy
+from goqueue.core.cluster.records import Standing
+from goqueue.core.cluster.verbs import (
+    UNKNOWN,
+    CatchingUp,
+    DescribeReassignments,
+    NodeHeartbeat,
+    NodeHeartbeatReply,
+    Reassignment,
+    ReassignmentsReply,
+)
+from goqueue.core.cluster.voters import next_change
+from goqueue.core.quorum.verbs import AddVoter, MoveController, RemoveVoter
+
+_SECOND_NS = 1_000_000_000
+_ROUND_NS = 1 * _SECOND_NS
+_SOON_NS = _SECOND_NS // 20
+# Leaders go back to where they were in rounds of their own, and to nodes that have lived for a while.
+_BALANCE_NS = 30 * _SECOND_NS
+_SETTLED_NS = 15 * _SECOND_NS
+# A change of voters takes as long as the joining one needs to catch up.
+_VOTERS_NS = 5 * _SECOND_NS
+_VOTER_READY_NS = 2 * _SECOND_NS
+_VOTER_LOST_NS = 60 * _SECOND_NS
+# What was asked and did not come to be is asked again.
+_AGAIN_NS = 1 * _SECOND_NS
+_PROGRESS_MAX = 10_000
+
+Ask = Duty | AddVoter | RemoveVoter | MoveController
+Moving = tuple[str, int, str]
+
+
+@define
+class _Office:
+    """What one time in office has brought."""
+
+    term: int
+    tidy_at: int
+    balance_at: int
+    voters_at: int
+    is_new: bool = True
+    # As which process each node is known.
+    incarnations: dict[str, int] = field(factory=dict)
+    # Since when each voter is known to be dead.
+    dead_since: dict[str, int] = field(factory=dict)
+    progress: dict[Moving, CatchingUp] = field(factory=dict)
+
+
+class Controller:
+    """One node's readiness to decide."""
+
+    def __init__(self, node_id: str, options: ClusterOptions, random: Random) -> None:
+        self.node_id = node_id
+        # How often this node has come to office since it began.
+        self.elections = 0
+        self.liveness = Liveness(options.suspect_ns, options.dead_ns)
+        self._founders = options.founders
+        self._random = random
+        self._office: _Office | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node decides."""
+        return self._office is not None
+
+    @property
+    def term(self) -> int:
+        """The term of the office; 0 out of it."""
+        return self._office.term if self._office is not None else 0
+
+    def became(self, now: int, term: int, state: ClusterState) -> None:
+        """This node decides from here on; `state` is what is agreed."""
+        self.elections += 1
+        self._office = _Office(term, now, now + _BALANCE_NS, now)
+        self.liveness.begin(now, [])
+        self.changed(now, state)
+
+    def lost(self) -> None:
+        """Another node decides, or none."""
+        self._office = None
+        self.liveness.begin(0, [])
+
+    def changed(self, now: int, state: ClusterState) -> None:
+        """What is agreed on of nodes or places is another: whoever has come is waited for, whoever is gone is not."""
+        if self._office is None:
+            return
+        known = self._office.incarnations
+        for node_id in sorted(state.nodes):
+            node = state.nodes[node_id]
+            if node.standing is not Standing.DEAD and known.get(node_id) != node.incarnation:
+                # To register is to be heard of.
+                known[node_id] = node.incarnation
+                self.liveness.heard(now, node_id)
+        for node_id in [*known]:
+            if node_id not in state.nodes or state.nodes[node_id].standing is Standing.DEAD:
+                del known[node_id]
+                self.liveness.forget(node_id)
+        self._office.tidy_at = min(self._office.tidy_at, now + _SOON_NS)
+
+    # --- what nodes ask
+
+    def heartbeat(self, now: int, state: ClusterState, request: NodeHeartbeat) -> NodeHeartbeatReply:
+        """A node lives. One that is another process than is registered, or is taken for dead, is told so."""
+        assert self._office is not None
+        node = state.nodes.get(request.node_id)
+        if node is None:
+            return NodeHeartbeatReply(request.number, self._office.term, self.node_id, UNKNOWN, Standing.DEAD)
+        if node.incarnation == request.incarnation and node.standing is not Standing.DEAD:
+            self.liveness.heard(now, request.node_id)
+            self._note(state, request)
+        return NodeHeartbeatReply(request.number, self._office.term, self.node_id, node.incarnation, node.standing)
+
+    def _note(self, state: ClusterState, request: NodeHeartbeat) -> None:
+        """Remember how far moves have come, in the eyes of those who lead."""
+        assert self._office is not None
+        progress = self._office.progress
+        for one in request.catching_up:
+            topic = state.topics.get(one.topic)
+            placed = topic.placements.get(one.partition) if topic is not None else None
+            key = (one.topic, one.partition, one.node_id)
+            is_told = placed is not None and placed.leader == request.node_id and one.node_id in placed.adding
+            if is_told and (len(progress) < _PROGRESS_MAX or key in progress):
+                progress[key] = one
+
+    def reassignments(self, state: ClusterState, _: DescribeReassignments) -> ReassignmentsReply:
+        """The moves under way."""
+        assert self._office is not None
+        progress = self._office.progress
+        moves: list[Reassignment] = []
+        for name in sorted(state.topics):
+            for number, placed in sorted(state.topics[name].placements.items()):
+                if placed.adding or placed.removing:
+                    known = [progress[name, number, one] for one in placed.adding if (name, number, one) in progress]
+                    moves.append(
+                        Reassignment(
+                            name,
+                            number,
+                            placed.replicas,
+                            placed.isr,
+                            placed.leader,
+                            placed.adding,
+                            placed.removing,
+                            known,
+                        )
+                    )
+        under_way = {(one.topic, one.partition) for one in moves}
+        for key in [key for key in progress if key[:2] not in under_way]:
+            del progress[key]
+        return ReassignmentsReply(moves)
+
+    # --- time
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        if self._office is None:
+            return None
+        office, dead = self._office, self.liveness.deadline()
+        return min(office.tidy_at, office.voters_at, office.tidy_at if dead is None else dead)
+
+    def wake(self, now: int, state: ClusterState, voters: list[str]) -> list[Ask]:
+        """What is to be asked of the metadata; nobody waits for the answers."""
+        office = self._office
+        if office is None:
+            return []
+        asks: list[Ask] = []
+        if office.is_new and not state.cluster_id:
+            asks.append(NameCluster(f"{self._random.getrandbits(128):032x}"))
+        office.is_new = False
+        asks += self._bury(now, state)
+        if now >= office.tidy_at:
+            office.tidy_at = now + _ROUND_NS
+            asks += self._tidy(now, state, office)
+            asks += self._move_office(state, voters)
+        if now >= office.voters_at:
+            office.voters_at = now + _VOTERS_NS
+            asks += self._elect_voters(now, state, voters, office)
+        return asks
+
+    def _bury(self, now: int, state: ClusterState) -> list[Ask]:
+        """Those that were not heard of, once more until it is agreed that they are dead."""
+        asks: list[Ask] = []
+        for node_id in self.liveness.dead(now):
+            node = state.nodes.get(node_id)
+            if node is not None and node.standing is not Standing.DEAD:
+                asks.append(DeclareDead(node_id, node.incarnation))
+                self.liveness.expect(node_id, now + _AGAIN_NS)
+        return asks
+
+    def _tidy(self, now: int, state: ClusterState, office: _Office) -> list[Ask]:
+        settled: list[str] = []
+        if now >= office.balance_at:
+            office.balance_at = now + _BALANCE_NS
+            settled = [one for one in sorted(state.nodes) if self.liveness.steady_ns(now, one) >= _SETTLED_NS]
+        request = Tidy(settled)
+        return [request] if plan_tidy(state, request) else []
+
+    def _move_office(self, state: ClusterState, voters: list[str]) -> list[Ask]:
+        """A node that is to lead nothing decides nothing either, where another voter can."""
+        own = state.nodes.get(self.node_id)
+        if own is None or own.standing not in (Standing.DRAINING, Standing.STOPPING):
+            return []
+        able = [one for one in voters if one in state.nodes and state.nodes[one].standing is Standing.LIVE]
+        return [MoveController(able[0])] if able else []
+
+    def _elect_voters(self, now: int, state: ClusterState, voters: list[str], office: _Office) -> list[Ask]:
+        for node_id in voters:
+            node = state.nodes.get(node_id)
+            if node is not None and node.standing is Standing.DEAD:
+                office.dead_since.setdefault(node_id, now)
+            else:
+                office.dead_since.pop(node_id, None)
+        change = next_change(
+            state,
+            voters,
+            self._founders,
+            lambda one: one in office.dead_since and now - office.dead_since[one] >= _VOTER_LOST_NS,
+            lambda one: self.liveness.steady_ns(now, one) >= _VOTER_READY_NS,
+        )
+        return [change] if change is not None else []
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self.liveness.check()
+        assert self._office is not None or not self.liveness.nodes()

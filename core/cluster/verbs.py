@@ -1,0 +1,327 @@
+"""What nodes and operators ask of the controller, and what they are answered.
+
+All of it but `DescribeCluster` and `MeasureCluster`, which any node answers from what it knows, goes to the controller.
+What changes the agreed state is answered when the change is agreed on; `NodeHeartbeat` and `DescribeReassignments`
+change nothing and are answered from the controller's memory.
+"""
+
+from attrs import define, field
+
+from goqueue.core.cluster.records import Standing
+from goqueue.core.verbs import Refusal
+
+# The incarnation of a node that is not registered.
+UNKNOWN = -1
+
+# --- nodes of their own accord
+
+
+@define
+class RegisterNode:
+    """A node has begun, or was told that it is not known: answered `RegisteredReply` when all know it.
+
+    From then on it is in none of the ISRs in which another node is, so it leads nothing with a tail that it lost.
+    """
+
+    node_id: str
+    incarnation: int
+    disk_id: str
+    rack: str = ""
+    internal: str = ""
+    http: str = ""
+    grpc: str = ""
+    version: str = ""
+    # Of the cluster that the node's folder belongs to; empty where it is new.
+    cluster_id: str = ""
+
+
+@define
+class RegisteredReply:
+    """A node is known; `cluster_id` is what its folder belongs to from here on."""
+
+    cluster_id: str
+    standing: Standing
+
+
+@define
+class CatchingUp:
+    """How far a replica that a move brings has come, in the eyes of the partition's leader."""
+
+    topic: str
+    partition: int
+    node_id: str
+    # Of the data: the end that the replica has, and the leader's.
+    offset: int
+    end_offset: int
+
+
+@define
+class NodeHeartbeat:
+    """A node lives; answered `NodeHeartbeatReply` at once."""
+
+    node_id: str
+    incarnation: int
+    # Rises with every heartbeat of a process: the answer bears it.
+    number: int
+    # Of the moves whose partitions the node leads, a bounded number of them.
+    catching_up: list[CatchingUp] = field(factory=list)
+
+
+@define
+class NodeHeartbeatReply:
+    """What the controller of a term knows of a node; `incarnation` is `UNKNOWN` for one that is not registered."""
+
+    number: int
+    term: int
+    controller: str
+    incarnation: int
+    standing: Standing
+
+
+@define
+class LeaveNode:
+    """A node is about to stop as planned: others lead what it leads, and it leaves the ISRs. Answered `LeaveReply`."""
+
+    node_id: str
+    incarnation: int
+
+
+@define
+class LeaveReply:
+    """How many partitions still hang on the node, because nobody else has all of them."""
+
+    left: int
+
+
+@define
+class IsrChange:
+    """Who is in sync with a leader, as it sees it at a version of the partition's place.
+
+    `incarnations` says of the nodes that join as which process they have caught up: one that has begun anew since may
+    have lost what it had. A leader that resigns, because its disk lost something, is none of them, and one of them is
+    to lead; where it is alone it names itself, and leads under another epoch.
+    """
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    version: int
+    isr: list[str]
+    incarnations: dict[str, int] = field(factory=dict)
+    resigns: bool = False
+
+
+@define
+class AlterIsr:
+    """A leader sees other replicas in sync than are agreed on; answered None when at least one change is made.
+
+    Every change that is made raises the version of the place, even where the ISR stays as it was. One that is not made
+    leaves it; the leader may ask again by the place that it then knows.
+    """
+
+    node_id: str
+    incarnation: int
+    changes: list[IsrChange]
+
+
+# --- operators
+
+
+@define
+class AddPartitions:
+    """Let a topic have so many partitions from here on; keys that exist may go to others then. Answered None."""
+
+    name: str
+    partitions: int
+
+
+@define
+class ReplicaMove:
+    """Where a partition is to be; no replicas take back the move that is under way."""
+
+    topic: str
+    partition: int
+    replicas: list[str] = field(factory=list)
+
+
+@define
+class Reassign:
+    """Bring partitions to other nodes; answered None when that has begun (all moves of a request, or none)."""
+
+    moves: list[ReplicaMove]
+
+
+@define
+class DescribeReassignments:
+    """The moves under way: answered `ReassignmentsReply`."""
+
+
+@define
+class Reassignment:
+    """One move under way; `progress` has what the leader told last of replicas that are not in sync yet."""
+
+    topic: str
+    partition: int
+    replicas: list[str]
+    isr: list[str]
+    leader: str
+    adding: list[str]
+    removing: list[str]
+    progress: list[CatchingUp] = field(factory=list)
+
+
+@define
+class ReassignmentsReply:
+    """All moves under way, by topic and partition."""
+
+    moves: list[Reassignment]
+
+
+@define
+class Drain:
+    """Let a node lead nothing (or, `is_on` false, lead again); it keeps its replicas. Answered `DrainReply`."""
+
+    node_id: str
+    is_on: bool = True
+
+
+@define
+class DrainReply:
+    """How many partitions the node still leads, because no other replica is in sync."""
+
+    leads: int
+
+
+@define
+class ElectLeaders:
+    """Let the first replicas lead where they are in sync: of one partition, one topic or all. Answered `ElectReply`."""
+
+    topic: str = ""
+    partition: int = -1
+
+
+@define
+class ElectReply:
+    """How many partitions are led by others than their first replicas still."""
+
+    left: int
+
+
+@define
+class ForgetNode:
+    """A dead node will not come back: its replicas go to others. Answered None.
+
+    Where nobody else has all of a partition the request is refused, unless `accept_loss` says that what only that node
+    had may be lost.
+    """
+
+    node_id: str
+    accept_loss: bool = False
+
+
+@define
+class DescribeCluster:
+    """Nodes, who of them decides, and whether all partitions are well: answered `ClusterReply`."""
+
+
+@define
+class ClusterNode:
+    """One node, and what hangs on it; `seen_ago_ms` is -1 where only the controller knows."""
+
+    node_id: str
+    standing: Standing
+    rack: str
+    internal: str
+    http: str
+    grpc: str
+    version: str
+    incarnation: int
+    is_controller: bool
+    is_voter: bool
+    # It was not heard of for longer than `suspect_ns`.
+    is_suspect: bool
+    seen_ago_ms: int
+    leaders: int
+    replicas: int
+    in_sync: int
+
+
+@define
+class PartitionName:
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+
+@define
+class ClusterReply:
+    """The cluster as the answering node knows it; the lists of partitions are cut at a thousand, the counts are not."""
+
+    cluster_id: str
+    controller: str
+    term: int
+    voters: list[str]
+    nodes: list[ClusterNode]
+    topics: int
+    partitions: int
+    moving: int
+    under_replicated_count: int
+    offline_count: int
+    under_replicated: list[PartitionName] = field(factory=list)
+    offline: list[PartitionName] = field(factory=list)
+
+
+@define
+class MeasureCluster:
+    """The cluster's figures as the asked node sees them: answered `ClusterFigures`."""
+
+
+@define
+class ClusterFigures:
+    """Figures since the node began, and as they are; `leaders_per_node` has every node that is registered."""
+
+    nodes_total: int
+    nodes_healthy: int
+    is_controller: bool
+    partition_count: int
+    under_replicated_partitions: int
+    offline_partitions: int
+    isr_size: int
+    leaders_per_node: dict[str, int]
+    controller_elections_total: int
+    leader_elections_total: int
+    unclean_leader_elections_total: int
+    isr_shrinks_total: int
+    isr_expands_total: int
+    # From a partition's loss of its leader to the next one, as this node has seen it.
+    leader_election_latency_count: int
+    leader_election_latency_ms_sum: int
+
+
+ClusterRequest = (
+    RegisterNode
+    | NodeHeartbeat
+    | LeaveNode
+    | AlterIsr
+    | AddPartitions
+    | Reassign
+    | DescribeReassignments
+    | Drain
+    | ElectLeaders
+    | ForgetNode
+    | DescribeCluster
+    | MeasureCluster
+)
+ClusterAnswer = (
+    RegisteredReply
+    | NodeHeartbeatReply
+    | LeaveReply
+    | ReassignmentsReply
+    | DrainReply
+    | ElectReply
+    | ClusterReply
+    | ClusterFigures
+    | Refusal
+    | None
+)

@@ -1,0 +1,83 @@
+"""Pages of delayed messages that several nodes have together: each gives its own, and the first of all are shown."""
+
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from goqueue.core.calls import Reply
+from goqueue.core.delay.verbs import DelayedMessage, DelayedMessages, ListDelayed
+from goqueue.core.verbs import Code, Refusal
+from goqueue.core.wishes import AskNode, Wishes
+
+
+@define(eq=False)
+class Page:
+    """A page that is being put together."""
+
+    request: ListDelayed
+    parts: list[DelayedMessages] = field(factory=list)
+    refusal: Refusal | None = None
+    asked: dict[int, None] = field(factory=dict)
+
+    def answer(self) -> DelayedMessages | Refusal:
+        """The page; half of one would look like a whole."""
+        if self.refusal is not None:
+            return self.refusal
+        limit = self.request.limit
+        messages = sorted((message for part in self.parts for message in part.messages), key=_place)
+        has_more = len(messages) > limit or any(part.after is not None for part in self.parts)
+        shown = messages[:limit]
+        after = _place(shown[-1]) if has_more and shown else None
+        return DelayedMessages(shown, sum(part.count for part in self.parts), after)
+
+
+def _place(message: DelayedMessage) -> tuple[int, int, int]:
+    return message.due_ms, message.partition, message.offset
+
+
+@define(eq=False)
+class Pages:
+    """All pages under way, by whom they are for."""
+
+    _wishes: Wishes
+    _open: dict[int, Page] = field(factory=dict)
+    # Whose page each question to another node is for.
+    _owners: dict[int, int] = field(factory=dict)
+
+    def begin(self, to: int, request: ListDelayed, own: DelayedMessages, nodes: Iterable[str]) -> None:
+        """Ask other nodes for theirs; nobody has a page for "" ."""
+        page = self._open[to] = Page(request, [own])
+        for node in nodes:
+            if node:
+                number = self._wishes.ask(AskNode(node, request))
+                page.asked[number] = None
+                self._owners[number] = to
+            else:
+                message = f"some partition of {request.topic} has no leader at the moment"
+                page.refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=500)
+
+    def answered(self, number: int, reply: Reply) -> None:
+        """The page of another node."""
+        to = self._owners.pop(number)
+        page = self._open.get(to)
+        if page is None or number not in page.asked:
+            return
+        del page.asked[number]
+        if isinstance(reply, DelayedMessages):
+            page.parts.append(reply)
+        else:
+            assert isinstance(reply, Refusal)
+            page.refusal = reply
+
+    def is_of(self, number: int) -> bool:
+        """Whether a number is that of a question to another node."""
+        return number in self._owners
+
+    def take(self) -> list[tuple[int, DelayedMessages | Refusal]]:
+        """The pages that are whole."""
+        whole = [to for to, page in self._open.items() if not page.asked]
+        return [(to, self._open.pop(to).answer()) for to in whole]
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for a page any more."""
+        self._open.pop(to, None)

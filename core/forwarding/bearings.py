@@ -1,0 +1,30 @@
+"""What a node lends to forwarding, by what each is to be called for."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import define
+
+from goqueue.core.calls import Reply
+from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.verbs import Caller, NewRecord
+
+
+@define(eq=False)
+class Bearings:
+    """What the node lends to forwarding."""
+
+    node_id: str
+    options: ClusterOptions
+    state: Callable[[], ClusterState]
+    # Who decides for the cluster; empty while nobody knows.
+    controller: Callable[[], str]
+    # Which partitions of a topic messages go to: their places by partition.
+    spread: Callable[[str, Sequence[NewRecord]], dict[int, list[int]]]
+    # Carry a request or a wish out here, or refuse it.
+    take: Callable[[int, int, Caller, Any], None]
+    # Tell a client or a room of this node.
+    answer: Callable[[int, Reply], None]
+    # Nobody waits any more for what is carried out under a number.
+    forget: Callable[[int], None]

@@ -1,0 +1,316 @@
+"""What a node knows of forwarding: it asks here first, and carries out itself what is not looked after.
+
+A request that belongs to this node alone, as most publishes and fetches of a client that knows the leaders do, costs a
+look at the routes and nothing else. All others become errands (`errands.py`), whose attempts are carried out here or
+sent to another node (`outgoing.py`); what others send comes in by `incoming.py`, and is never passed on a second time,
+so nothing can go in circles.
+
+Publishes to a topic of which one is held wait behind it, so that messages are not overtaken by later ones.
+
+Invariants: every errand is answered once or forgotten; it is held or has an attempt under way, and never waits past its
+deadline. What is looked after is bounded in number and in bytes.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from goqueue.core.alarms import Alarms
+from goqueue.core.calls import Reply
+from goqueue.core.cluster.records import Standing
+from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
+from goqueue.core.forwarding.bearings import Bearings
+from goqueue.core.forwarding.errands import Attempt, Errand, PublishErrand
+from goqueue.core.forwarding.incoming import Incoming
+from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded, ForwardingMessage, Inquiry, Missing
+from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own, part
+from goqueue.core.forwarding.outgoing import Outgoing
+from goqueue.core.forwarding.routes import RULES, Routes, Rule
+from goqueue.core.ready import Letter
+from goqueue.core.verbs import Caller, Code, Publish, PublishBatch, Refusal
+from goqueue.core.wishes import AskNode
+
+_ERRANDS_MAX = 20_000
+_BYTES_MAX = 64 << 20
+_REQUEST_BYTES = 256
+_WAIT_NS_MAX = 300_000_000_000
+# Leaders know better than whoever has asked them when a request has taken too long.
+_GRACE_NS = 2_000_000_000
+
+
+class Dispatch:
+    """See the module."""
+
+    def __init__(self, bearings: Bearings) -> None:
+        self._bearings = bearings
+        self.routes = Routes(bearings.node_id, bearings.state, bearings.controller)
+        self.letters: list[Letter] = []
+        life = bearings.options.incarnation
+        self._outgoing = Outgoing(life, self._post, self._life, self._returned, self._lost)
+        self._incoming = Incoming(life, self._post, bearings.take, self._introduced, self._forget_taken)
+        self._errands: dict[int, Errand] = {}
+        self._attempts: dict[int, Attempt] = {}
+        # By number of whoever asked; in the order in which they are to go on.
+        self._held: dict[int, Errand] = {}
+        self._held_topics: dict[str, int] = {}
+        self._alarms: Alarms[int] = Alarms()
+        # Answers of attempts that were carried out here and not looked at yet.
+        self._told: list[tuple[int, Reply]] = []
+        # Nodes to which there is a link, the one that is to be asked next first.
+        self._met: dict[str, None] = {}
+        self._bytes = 0
+        self._count = 0
+
+    def _life(self, node: str) -> int:
+        """The life of another node that may be asked; 0 where there is none."""
+        known = self._bearings.state().nodes.get(node)
+        return 0 if known is None or known.standing is Standing.DEAD else known.incarnation
+
+    def _post(self, to: str, message: ForwardingMessage) -> None:
+        self.letters.append(Letter(to, message))
+
+    # --- requests of clients and of rooms
+
+    def ask(self, now: int, to: int, caller: Caller, request: Any) -> bool:
+        """Look after a request; False when it is to be carried out here like any of a node that is alone."""
+        rule = RULES[type(request)]
+        if rule is Rule.HERE or (rule is Rule.PUBLISH and self._is_for_here(request)):
+            return False
+        if rule is not Rule.PUBLISH:
+            node = self.routes.node(to, request)
+            is_direct = rule is Rule.PARTITION and node == self._bearings.node_id and not self._is_behind(request)
+            if node is None or is_direct:
+                return False
+        self._begin(now, to, caller, request)
+        return True
+
+    def _is_for_here(self, request: Publish) -> bool:
+        is_empty = not request.records
+        return is_empty or (self.routes.is_all_here(request.topic) and request.topic not in self._held_topics)
+
+    def _is_behind(self, request: Any) -> bool:
+        return isinstance(request, PublishBatch) and request.topic in self._held_topics
+
+    def _begin(self, now: int, to: int, caller: Caller, request: Any) -> None:
+        size = _size(request)
+        if len(self._errands) >= _ERRANDS_MAX or (self._errands and self._bytes + size > _BYTES_MAX):
+            message = "too many requests are on their way to other nodes"
+            self._bearings.answer(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            return
+        errand = self._errand(now, to, caller, request, size)
+        assert to not in self._errands
+        self._errands[to] = errand
+        self._bytes += size
+        self._alarms.set(to, errand.deadline)
+        if isinstance(request, Publish | PublishBatch) and request.topic in self._held_topics:
+            self.hold(now, errand, errand.pause_ns())
+        else:
+            errand.go(now)
+
+    def _errand(self, now: int, to: int, caller: Caller, request: Any, size: int) -> Errand:
+        options = self._bearings.options
+        wait_ns = min(max(getattr(request, "wait_ns", 0), 0), _WAIT_NS_MAX)
+        deadline = now + wait_ns + options.request_ns + _GRACE_NS
+        if isinstance(request, NodeHeartbeat | RegisterNode):
+            deadline = now + options.dead_ns
+        if isinstance(request, AskNode):
+            deadline += min(max(getattr(request.request, "wait_ns", 0), 0), _WAIT_NS_MAX)
+        if not isinstance(request, Publish):
+            return Errand(self, to, caller, request, deadline, size)
+        for partition, places in self._bearings.spread(request.topic, request.records).items():
+            for at in places:
+                request.records[at].partition = partition
+        return PublishErrand(self, to, caller, request, deadline, size, results=[None] * len(request.records))
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for an answer any more."""
+        errand = self._errands.get(to)
+        if errand is not None:
+            self._drop(errand)
+
+    def _drop(self, errand: Errand) -> None:
+        """End an errand, and what is under way of it."""
+        del self._errands[errand.to]
+        self._bytes -= errand.size
+        self._alarms.drop(errand.to)
+        self._release(errand)
+        for number, attempt in errand.attempts.items():
+            del self._attempts[number]
+            if attempt.node == self._bearings.node_id:
+                self._bearings.forget(number)
+            else:
+                self._outgoing.abandon(number)
+        errand.attempts.clear()
+
+    # --- what errands ask for
+
+    def attempt(self, now: int, errand: Errand, node: str | None, request: Any, places: list[int]) -> bool:
+        """Have a node carry something out, None for this one; False when there is no such node."""
+        here = self._bearings.node_id
+        self._count += 1
+        own = is_own(errand.to)
+        number = part(self._count, own=own)
+        if node is None or node == here:
+            self._attempts[number] = errand.attempts[number] = Attempt(number, errand, here, places)
+            self._bearings.take(now, number, errand.caller, request)
+            return True
+        if not self._outgoing.send(now, number, node, errand.caller, request, own=own):
+            return False
+        self._attempts[number] = errand.attempts[number] = Attempt(number, errand, node, places)
+        return True
+
+    def introduce(self, now: int, errand: Errand) -> bool:
+        """Have a node that was met tell the controller of this one; False when that is not what is asked."""
+        if not self._met or not isinstance(errand.request, RegisterNode) or errand.to >= FORWARDED:
+            return False
+        peer = next(iter(self._met))
+        del self._met[peer]
+        self._met[peer] = None
+        self._count += 1
+        number = part(self._count, own=True)
+        self._attempts[number] = errand.attempts[number] = Attempt(number, errand, peer)
+        self._outgoing.introduce(now, number, peer, errand.caller, errand.request)
+        return True
+
+    def _introduced(self, now: int, to: int, caller: Caller, request: Any) -> None:
+        """A node that nobody knows asks to be registered."""
+        self._begin(now, to, caller, request)
+
+    def _forget_taken(self, to: int) -> None:
+        """Nobody waits for what another node has passed on."""
+        self.forget(to)
+        self._bearings.forget(to)
+
+    def hold(self, now: int, errand: Errand, pause_ns: int) -> None:
+        """Try again once the routes are others, or after a pause."""
+        if errand.to not in self._held:
+            self._held[errand.to] = errand
+            if isinstance(errand.request, Publish | PublishBatch):
+                topic = errand.request.topic
+                self._held_topics[topic] = self._held_topics.get(topic, 0) + 1
+        self._alarms.set(errand.to, min(now + pause_ns, errand.deadline))
+
+    def _release(self, errand: Errand) -> None:
+        if self._held.pop(errand.to, None) is not None and isinstance(errand.request, Publish | PublishBatch):
+            topic = errand.request.topic
+            self._held_topics[topic] -= 1
+            if not self._held_topics[topic]:
+                del self._held_topics[topic]
+
+    def finish(self, now: int, errand: Errand, reply: Reply) -> None:
+        """Answer whoever asked."""
+        self._drop(errand)
+        self._bearings.answer(errand.to, reply)
+
+    # --- answers
+
+    def answered(self, to: int, reply: Reply) -> None:
+        """Something was carried out here, for another node or for an errand."""
+        if to >= PARTS:
+            self._told.append((to, reply))
+        else:
+            self._incoming.answered(to, reply)
+
+    def settle(self, now: int) -> bool:
+        """Follow up on what was answered here; True when there was anything."""
+        told, self._told[:] = self._told[:], []
+        for number, reply in told:
+            self._returned(now, number, reply)
+        return bool(told)
+
+    def _returned(self, now: int, number: int, reply: Reply) -> None:
+        attempt = self._ended(number)
+        if attempt is not None:
+            attempt.errand.returned(now, attempt, reply)
+
+    def _lost(self, now: int, number: int) -> None:
+        attempt = self._ended(number)
+        if attempt is not None:
+            attempt.errand.lost(now, attempt)
+
+    def _ended(self, number: int) -> Attempt | None:
+        """An attempt that has come to an end; None for one that nobody waits for."""
+        attempt = self._attempts.pop(number, None)
+        if attempt is not None:
+            del attempt.errand.attempts[number]
+        return attempt
+
+    # --- letters
+
+    def receive(self, now: int, sender: str, message: ForwardingMessage) -> None:
+        """A letter of another node."""
+        if isinstance(message, Forwarded):
+            self._incoming.forwarded(now, sender, message)
+        elif isinstance(message, Answered):
+            self._outgoing.answered(now, sender, message)
+        elif isinstance(message, Abandoned):
+            self._incoming.abandoned(sender, message)
+        elif isinstance(message, Inquiry):
+            self._incoming.asked(sender, message)
+        else:
+            assert isinstance(message, Missing)
+            self._outgoing.missing(now, sender, message)
+
+    # --- what changes
+
+    def met(self, now: int, peer: str) -> None:
+        """There is a link to a node, of which no more may be known than its name."""
+        self._met[peer] = None
+
+    def peer_lost(self, now: int, peer: str) -> None:
+        """Letters to and from a node may have been lost."""
+        self._met.pop(peer, None)
+        self._outgoing.peer_lost(now, peer)
+
+    def routes_changed(self, now: int) -> None:
+        """The state, or who the controller is, has changed: what was held may go on."""
+        self.routes.changed()
+        self._outgoing.nodes_changed(now)
+        for errand in self._resumed(list(self._held.values())):
+            errand.news(now)
+
+    def _resumed(self, errands: list[Errand]) -> Iterator[Errand]:
+        """Hold these no more; those that are held again stand in the same order as before."""
+        for errand in errands:
+            self._release(errand)
+            self._alarms.set(errand.to, errand.deadline)
+        return (errand for errand in errands if errand.to in self._errands)
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        times = self._alarms.deadline(), self._outgoing.deadline()
+        return min((due for due in times if due is not None), default=None)
+
+    def wake(self, now: int) -> None:
+        """Try again what has waited long enough, and give up what has waited too long."""
+        self._outgoing.wake(now)
+        paused: list[Errand] = []
+        for to in self._alarms.due(now):
+            errand = self._errands[to]
+            if now >= errand.deadline:
+                self.finish(now, errand, errand.late())
+            else:
+                paused.append(errand)
+        for errand in self._resumed(paused):
+            errand.go(now)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self._incoming.check()
+        self._outgoing.check()
+        assert self._bytes == sum(errand.size for errand in self._errands.values())
+        assert self._held.keys() <= self._errands.keys()
+        assert sum(len(errand.attempts) for errand in self._errands.values()) == len(self._attempts)
+        for to, errand in self._errands.items():
+            assert to in self._alarms
+            assert to in self._held or errand.attempts
+            errand.check()
+
+
+def _size(request: Any) -> int:
+    """About how much memory a request takes."""
+    if isinstance(request, PublishBatch):
+        return _REQUEST_BYTES + len(request.batch)
+    if isinstance(request, Publish):
+        held = sum(len(record.value or b"") + len(record.key or b"") for record in request.records)
+        return held + _REQUEST_BYTES * len(request.records)
+    return _REQUEST_BYTES

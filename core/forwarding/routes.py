@@ -1,0 +1,134 @@
+"""Which node a request belongs to, read from the agreed state.
+
+Every class of requests and of wishes has a rule. Of a room's own wishes those that write what only a leader may write
+are never passed on: two nodes that both believe to lead must not both write through the one that does.
+
+A topic without placements was made by a node that was alone, and is that node's.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, get_args
+
+from attrs import define, field
+
+from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic
+from goqueue.core.cluster.verbs import ClusterRequest, DescribeCluster, MeasureCluster
+from goqueue.core.dead.verbs import DeadRequest
+from goqueue.core.delay.verbs import CancelDelayed, GetDelayed, ListDelayed, MeasureDelays, RescheduleDelayed
+from goqueue.core.groups.verbs import GroupRequest, MeasureGroups
+from goqueue.core.quorum.verbs import QuorumRequest
+from goqueue.core.verbs import (
+    AlterTopic,
+    CreateTopic,
+    DeleteTopic,
+    DescribeNode,
+    DescribePartitions,
+    DescribeTopic,
+    Fetch,
+    FindOffset,
+    InitProducer,
+    ListTopics,
+    Publish,
+    PublishBatch,
+    Side,
+)
+from goqueue.core.wishes import AskNode, RollSide, TrimSide, room_of
+from goqueue.core.work.verbs import WorkRequest
+
+_GROUPS = "__groups"
+# The room that moves what is due: a move belongs to one tenure of the partition.
+_DELAYS_ROOM = 3
+
+
+class Rule(Enum):
+    """Where a request of some class is carried out."""
+
+    HERE = "here"
+    PARTITION = "partition"
+    PUBLISH = "publish"
+    COORDINATOR = "coordinator"
+    CONTROLLER = "controller"
+    NODE = "node"
+
+
+RULES: dict[type, Rule] = {
+    Publish: Rule.PUBLISH,
+    AskNode: Rule.NODE,
+    **dict.fromkeys((PublishBatch, Fetch, FindOffset, GetDelayed, CancelDelayed, RescheduleDelayed), Rule.PARTITION),
+    **dict.fromkeys((CreateTopic, AlterTopic, DeleteTopic, InitProducer, MakeOwnTopic, AddSide), Rule.CONTROLLER),
+    **dict.fromkeys((FinishDelete, ExtendProducerIds), Rule.CONTROLLER),
+    **dict.fromkeys(get_args(ClusterRequest), Rule.CONTROLLER),
+    **dict.fromkeys(get_args(QuorumRequest), Rule.CONTROLLER),
+    **dict.fromkeys(get_args(GroupRequest), Rule.COORDINATOR),
+    # What each node tells of itself, or finds out by asking others in its own way.
+    **dict.fromkeys((ListTopics, DescribeTopic, DescribePartitions, DescribeNode), Rule.HERE),
+    **dict.fromkeys((DescribeCluster, MeasureCluster, MeasureGroups, MeasureDelays, ListDelayed), Rule.HERE),
+    **dict.fromkeys((RollSide, TrimSide), Rule.HERE),
+    **dict.fromkeys(get_args(WorkRequest), Rule.HERE),
+    **dict.fromkeys(get_args(DeadRequest), Rule.HERE),
+}
+
+
+@define(eq=False)
+class Routes:
+    """The routes as one node sees them; an empty name stands for a node that nobody knows."""
+
+    node_id: str
+    _state: Callable[[], ClusterState]
+    _controller: Callable[[], str]
+    # Of topics: whether all partitions are led here, until that changes.
+    _all_here: dict[str, bool] = field(factory=dict)
+
+    def changed(self) -> None:
+        """The state or the controller is another one."""
+        self._all_here.clear()
+
+    def node(self, to: int, request: Any) -> str | None:
+        """The node that a request belongs to; None where it is carried out here, whoever leads."""
+        rule = RULES[type(request)]
+        if rule is Rule.PARTITION:
+            is_bound = to < 0 and _is_bound(to, request)
+            return None if is_bound else self.leader(request.topic, request.partition)
+        if rule is Rule.CONTROLLER:
+            return self._controller()
+        if rule is Rule.COORDINATOR:
+            return self.leader(_GROUPS, 0) or None
+        return request.node if rule is Rule.NODE else None
+
+    def leader(self, topic: str, partition: int) -> str | None:
+        """Who leads a partition; None for one that is not known, or is not placed."""
+        known = self._state().topics.get(topic)
+        placement = None if known is None else known.placements.get(partition)
+        return None if placement is None else placement.leader
+
+    def is_all_here(self, topic: str) -> bool:
+        """Whether a topic's messages are for this node alone, or for it to refuse."""
+        is_here = self._all_here.get(topic)
+        if is_here is None:
+            known = self._state().topics.get(topic)
+            placements = [] if known is None else known.placements.values()
+            is_here = self._all_here[topic] = all(one.leader == self.node_id for one in placements)
+            if known is None:
+                del self._all_here[topic]
+        return is_here
+
+    def has_come(self, request: object) -> bool:
+        """Whether this node knows of what a request has changed, as far as whoever asked will look for it here."""
+        topics = self._state().topics
+        if isinstance(request, CreateTopic | MakeOwnTopic):
+            return request.name in topics
+        if isinstance(request, DeleteTopic):
+            return request.name not in topics
+        if isinstance(request, AddSide):
+            return request.name not in topics or request.side in topics[request.name].sides
+        return True
+
+
+def _is_bound(wish: int, request: Any) -> bool:
+    """Whether what a room wishes may only be done by a leader that is here."""
+    if isinstance(request, PublishBatch):
+        is_mover = room_of(wish) == _DELAYS_ROOM
+        return request.side is not Side.DATA or request.topic == _GROUPS or is_mover
+    return isinstance(request, Fetch) and request.side is not Side.DATA

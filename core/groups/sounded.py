@@ -1,0 +1,83 @@
+"""Requests that rest on where partitions end: those of partitions led elsewhere are sounded before they are planned.
+
+A commit beyond the end is refused, as it would skip messages yet to come. But what is known of another node's partition
+may be behind what a member has read of it. So a commit beyond what is known waits until that was asked, and a reset
+does always. Where it cannot be asked the request goes on all the same, and is refused for want of it.
+
+Invariant: a request waits for soundings that are under way.
+"""
+
+from attrs import define, field
+
+from goqueue.core.groups.reach import Reach
+from goqueue.core.groups.state import Slot
+from goqueue.core.groups.verbs import CommitOffsets, GroupRequest, ResetOffsets
+from goqueue.core.verbs import Caller
+
+_WAITING_MAX = 1000
+
+Asked = tuple[int, Caller, GroupRequest]
+
+
+@define
+class _Waiting:
+    """A request, and what it waits for."""
+
+    caller: Caller
+    request: GroupRequest
+    slots: dict[Slot, None]
+
+
+@define(eq=False)
+class Sounded:
+    """The requests that wait."""
+
+    _reach: Reach
+    _waiting: dict[int, _Waiting] = field(factory=dict)
+
+    def begin(self, to: int, caller: Caller, request: GroupRequest, partitions: int) -> bool:
+        """Sound what a request rests on, in a topic of so many partitions if it is of one; False if it need not wait."""
+        slots: list[Slot] = []
+        if isinstance(request, CommitOffsets):
+            offsets = [((one.topic, one.partition), one.offset) for one in request.offsets]
+            slots = [slot for slot, offset in offsets if self._is_beyond(slot, offset)]
+        elif isinstance(request, ResetOffsets):
+            numbers = request.partitions or range(partitions)
+            slots = [slot for slot in ((request.topic, each) for each in numbers) if self._reach.is_far(slot)]
+        if len(self._waiting) >= _WAITING_MAX:
+            return False
+        waits = {slot: None for slot in slots if self._reach.sound(slot)}
+        if waits:
+            self._waiting[to] = _Waiting(caller, request, waits)
+        return bool(waits)
+
+    def _is_beyond(self, slot: Slot, offset: int) -> bool:
+        if not self._reach.is_far(slot):
+            return False
+        span = self._reach.ends(*slot)
+        return span is None or offset > span[1]
+
+    def heard(self, slot: Slot) -> list[Asked]:
+        """A partition was sounded, or cannot be; the requests that wait for nothing more."""
+        ready: list[Asked] = []
+        for to, waiting in [*self._waiting.items()]:
+            waiting.slots.pop(slot, None)
+            if not waiting.slots:
+                del self._waiting[to]
+                ready.append((to, waiting.caller, waiting.request))
+        return ready
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more."""
+        self._waiting.pop(to, None)
+
+    def clear(self) -> list[int]:
+        """Give up all requests; whom they are of."""
+        waiting, self._waiting = self._waiting, {}
+        return [*waiting]
+
+    def check(self) -> None:
+        """Assert the invariant."""
+        for waiting in self._waiting.values():
+            assert waiting.slots
+            assert all(self._reach.is_sounding(slot) for slot in waiting.slots)

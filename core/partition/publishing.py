@@ -1,0 +1,150 @@
+"""Publishes under way: what each of them waits for, and the single messages of a turn that become batches.
+
+Nothing here knows a log. Invariant: every message of a publish is answered once.
+"""
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from goqueue.core.errors import BatchError
+from goqueue.core.log.log import LogUnsound
+from goqueue.core.log.producers import OWN_IDS
+from goqueue.core.records.batch import Header
+from goqueue.core.records.build import BatchBuilder, Entry
+from goqueue.core.records.headers import EXPIRES
+from goqueue.core.verbs import Code, NewRecord, Published, PublishReply, Refusal
+
+_ENTRY_BYTES_MAX = 40
+
+
+@define
+class Publishing:
+    """A publish under way: as many answers as messages, filled in as they come.
+
+    One that does not await acknowledgement is answered as its messages are taken. `dues` says by places which messages
+    are kept back, and until when. `needs_all` asks for all replicas in sync, where there are others than the leader.
+    """
+
+    to: int
+    results: list[Published | Refusal | None]
+    missing: int
+    awaits: bool = True
+    dues: dict[int, int] | None = None
+    needs_all: bool = True
+
+    def answer(self, at: int, result: Published | Refusal) -> bool:
+        """Fill in one answer; True when it was the last."""
+        assert self.results[at] is None
+        self.results[at] = result
+        self.missing -= 1
+        return self.missing == 0
+
+    def reply(self) -> PublishReply:
+        """What is answered to whoever publishes."""
+        results = [result for result in self.results if result is not None]
+        assert len(results) == len(self.results)
+        for at, due_ms in (self.dues or {}).items():
+            result = results[at]
+            if isinstance(result, Published):
+                result.timestamp = result.due_ms = due_ms
+        return PublishReply(results)
+
+
+@define
+class Share:
+    """Messages of one publish that lie in a batch one behind the other, from the record `begin` on.
+
+    `places` are those of their answers.
+    """
+
+    publishing: Publishing
+    places: list[int]
+    begin: int
+
+    def acknowledge(self, partition: int, offset: int, timestamp: int) -> bool:
+        """Answer them, in a batch whose first record has this offset; True when the publish is complete."""
+        publishing, offset = self.publishing, offset + self.begin
+        results = publishing.results
+        for at in self.places:
+            assert results[at] is None
+            results[at] = Published(partition, offset, timestamp)
+            offset += 1
+        publishing.missing -= len(self.places)
+        return publishing.missing == 0
+
+
+@define
+class Gathering:
+    """Single messages of one lane that become a batch at the end of the turn."""
+
+    builder: BatchBuilder = field(factory=BatchBuilder)
+    shares: list[Share] = field(factory=list)
+
+
+@define
+class Unacknowledged:
+    """Publishes in a batch, or in one sent again, that ends at `next_offset`; they wait since `since`."""
+
+    first_offset: int
+    next_offset: int
+    timestamp: int
+    shares: list[Share]
+    since: int = 0
+
+
+def next_offset(one: Unacknowledged) -> int:
+    """Where the batch ends that somebody waits for."""
+    return one.next_offset
+
+
+def problem(header: Header) -> str:
+    """Why no client may send such a batch; empty when it may."""
+    if header.is_control:
+        return "control batches are written by brokers alone"
+    if header.is_transactional:
+        return "batches of transactions are not taken by this release"
+    if header.producer_id in OWN_IDS:
+        return f"producer ids from {OWN_IDS[0]} to {OWN_IDS[-1]} are the broker's own"
+    if header.is_append_time:
+        return "records bear the time that their producer gives them; a batch cannot claim the time of its append"
+    return ""
+
+
+def entries_of(records: Sequence[NewRecord], places: list[int], wall_ms: int) -> tuple[list[Entry], int]:
+    """Messages as a batch takes them, and the most that they take in it."""
+    entries: list[Entry] = []
+    size = 0
+    for at in places:
+        record = records[at]
+        timestamp = record.timestamp
+        if timestamp is None:
+            timestamp = wall_ms
+        headers = record.headers
+        if record.ttl_ms:
+            headers = (*headers, (EXPIRES, b"%d" % (timestamp + record.ttl_ms)))
+        entry = timestamp, record.key, record.value, headers
+        entries.append(entry)
+        size += entry_bytes(entry)
+    return entries, size
+
+
+def entry_bytes(entry: Entry) -> int:
+    """At most what a message takes in a batch: its lengths and deltas have at most five bytes each, a time ten."""
+    _, key, value, headers = entry
+    size = _ENTRY_BYTES_MAX
+    if key is not None:
+        size += len(key)
+    if value is not None:
+        size += len(value)
+    for name, content in headers:
+        size += 10 + 4 * len(name) + len(content or b"")
+    return size
+
+
+def refusal_of(error: BatchError | LogUnsound) -> Refusal:
+    """How an error of the log is told to a client."""
+    if isinstance(error, LogUnsound):
+        return Refusal(Code.UNAVAILABLE, str(error), retry_after_ms=1000)
+    code = Code.TOO_LARGE if error.status_hint == 413 else Code.CORRUPT_BATCH
+    return Refusal(code, str(error), "batch")

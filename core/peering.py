@@ -1,0 +1,275 @@
+"""What a node among others has besides: replication, forwarding, its attendance, and the controller's office.
+
+Not here: what is agreed on and how (`agreement.py`), and what a node does with topics and messages, which is the same
+for one that is alone (`node.py`).
+
+Invariant: the node serves clients as a leader only while it is in office: from the sending of a heartbeat that the
+controller answered, for as long as that must hear of it again.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any, get_args
+
+from attrs import define
+
+from goqueue.core.agreement import Agreement, Changed
+from goqueue.core.calls import Reply
+from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.attendance import Attendance
+from goqueue.core.cluster.controller import Controller
+from goqueue.core.cluster.describe import describe_cluster
+from goqueue.core.cluster.horizon import Ends
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.cluster.tally import Tally
+from goqueue.core.cluster.verbs import (
+    AlterIsr,
+    CatchingUp,
+    ClusterReply,
+    DescribeCluster,
+    DescribeReassignments,
+    IsrChange,
+    MeasureCluster,
+    NodeHeartbeat,
+)
+from goqueue.core.forwarding.bearings import Bearings
+from goqueue.core.forwarding.dispatch import Dispatch
+from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.quorum.messages import QuorumMessage
+from goqueue.core.ready import Fetching, Letter
+from goqueue.core.replication.messages import ReplicationMessage
+from goqueue.core.replication.replication import Replication
+from goqueue.core.room import Site
+from goqueue.core.verbs import Caller, Code, NewRecord, Refusal
+
+_AHEAD = (NodeHeartbeat, DescribeReassignments, DescribeCluster, MeasureCluster)
+
+
+@define
+class Doors:
+    """How the node is reached from here, by what each is to be called for."""
+
+    # Carry out a request here, whoever leads.
+    carry_out: Callable[[int, int, Caller, Any], None]
+    # Tell whoever asked.
+    answer: Callable[[int | None, Reply], None]
+    # Nobody waits for what is carried out under a number.
+    forget: Callable[[int], None]
+    # Which partitions messages go to.
+    spread: Callable[[str, Sequence[NewRecord]], dict[int, list[int]]]
+
+
+class Peering:
+    """A node's part in a cluster."""
+
+    def __init__(
+        self,
+        site: Site,
+        options: ClusterOptions,
+        version: str,
+        agreement: Agreement,
+        recent: RecentBatches,
+        doors: Doors,
+    ) -> None:
+        node_id = site.led.node_id
+        self._site = site
+        self._led = site.led
+        self._options = options
+        self._agreement = agreement
+        self._doors = doors
+        # Where other nodes are reached; another object when that has changed.
+        self.addresses: dict[str, str] = {}
+        self._incarnations: dict[str, int] = {}
+        self._was_controller = False
+        self._controller_seen = ""
+        self.attendance = Attendance(node_id, options, version, self._state, self._catching_up)
+        self.controller = Controller(node_id, options, Random(site.random.getrandbits(64)))  # noqa: S311 - no secret
+        self.tally = Tally()
+        self.replication = Replication(node_id, options, recent, self._incarnations.get)
+        self.dispatch = Dispatch(
+            Bearings(
+                node_id,
+                options,
+                self._state,
+                self._known_controller,
+                doors.spread,
+                doors.carry_out,
+                doors.answer,
+                doors.forget,
+            )
+        )
+
+    def _state(self) -> ClusterState:
+        return self._agreement.state
+
+    def _known_controller(self) -> str:
+        return self._agreement.controller
+
+    def _catching_up(self) -> list[CatchingUp]:
+        """How far replicas have come that are being brought to partitions led here."""
+        return []
+
+    # --- requests that only a node among others takes
+
+    def takes(self, request: object) -> bool:
+        """Whether a request is answered here."""
+        return isinstance(request, _AHEAD)
+
+    def ask(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - one that is taken
+        """Answer a request from what is known here."""
+        state = self._agreement.state
+        if isinstance(request, DescribeCluster):
+            self._doors.answer(to, self._described(now))
+        elif isinstance(request, MeasureCluster):
+            self._doors.answer(to, self.tally.figures(state, is_controller=self.controller.is_active))
+        elif not self.controller.is_active:
+            message = "this node is not the controller"
+            leader = self._agreement.controller
+            self._doors.answer(to, Refusal(Code.NOT_CONTROLLER, message, retry_after_ms=100, leader=leader))
+        elif isinstance(request, NodeHeartbeat):
+            self._doors.answer(to, self.controller.heartbeat(now, state, request))
+        else:
+            self._doors.answer(to, self.controller.reassignments(state, request))
+
+    def _described(self, now: int) -> ClusterReply:
+        agreement, controller = self._agreement, self.controller
+        liveness = controller.liveness if controller.is_active else None
+        voters = agreement.voters
+        return describe_cluster(now, agreement.state, agreement.controller, agreement.term, voters, liveness)
+
+    # --- peers
+
+    def receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
+        """Take a letter of a peer."""
+        kind = type(message)
+        if kind in _REPLICATION:
+            self.replication.receive(now, sender, message)
+        elif kind in _QUORUM:
+            self._agreement.receive(now, sender, message)
+        elif kind is Ends:
+            self._led.horizon.heard(message)
+        else:
+            self.dispatch.receive(now, sender, message)
+
+    def met(self, now: int, peer: str) -> None:
+        """There is a link to a peer."""
+        self.dispatch.met(now, peer)
+
+    def lost(self, now: int, peer: str) -> None:
+        """The link to a peer is gone, and with it what was under way."""
+        self._agreement.peer_lost(now, peer)
+        self.replication.peer_lost(now, peer)
+        self.dispatch.peer_lost(now, peer)
+
+    # --- what is agreed
+
+    def follow(self, now: int, changed: Changed) -> None:
+        """Take note of what all have agreed on."""
+        state, agreement = self._agreement.state, self._agreement
+        if changed.nodes or changed.everything:
+            self._follow_nodes(now)
+        self._follow_office(now, bool(changed.nodes or changed.topics or changed.everything))
+        if changed.everything or changed.topics:
+            self._led.horizon.forget_topics(topic.topic_id for topic in state.topics.values())
+        if changed.everything or changed.topics or changed.nodes or agreement.controller != self._controller_seen:
+            self._controller_seen = agreement.controller
+            self.dispatch.routes_changed(now)
+
+    def _follow_nodes(self, now: int) -> None:
+        nodes = self._agreement.state.nodes
+        others = {one: node.internal for one, node in nodes.items() if one != self._led.node_id}
+        if others != self.addresses:
+            self.addresses = others
+        for node_id in sorted(nodes):
+            incarnation = nodes[node_id].incarnation
+            if self._incarnations.get(node_id) != incarnation:
+                self._incarnations[node_id] = incarnation
+                self.replication.peer_changed(now, node_id)
+                self._led.horizon.tell_all(now)
+        for node_id in [one for one in self._incarnations if one not in nodes]:
+            del self._incarnations[node_id]
+
+    def _follow_office(self, now: int, has_changed: bool) -> None:
+        is_controller = self._agreement.is_controller
+        if is_controller and (not self._was_controller or self.controller.term != self._agreement.term):
+            self.controller.became(now, self._agreement.term, self._agreement.state)
+        elif is_controller and has_changed:
+            self.controller.changed(now, self._agreement.state)
+        elif self._was_controller and not is_controller:
+            self.controller.lost()
+        self._was_controller = is_controller
+
+    # --- the end
+
+    def leave(self, now: int) -> None:
+        """The process is about to end."""
+        self.attendance.leave(now)
+
+    @property
+    def has_left(self) -> bool:
+        """Whether others lead all that they can."""
+        return self.attendance.has_left
+
+    # --- time and output
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        times = [self.controller.deadline(), self.replication.deadline(), self.dispatch.deadline()]
+        times.append(self._led.horizon.deadline())
+        return min((due for due in times if due is not None), default=None)
+
+    def wake(self, now: int) -> None:
+        """Do what time alone brings about."""
+        agreement = self._agreement
+        for request in self.controller.wake(now, agreement.state, agreement.voters):
+            agreement.ask(now, None, request)
+        self.replication.wake(now)
+        self.dispatch.wake(now)
+        self._led.is_in_office = self.attendance.may_lead(now)
+
+    def take_requests(self) -> list[AlterIsr]:
+        """What is to be asked of the controller."""
+        wishes, self.replication.wishes = self.replication.wishes, []
+        if not wishes:
+            return []
+        changes = [
+            IsrChange(one.topic, one.partition, one.leader_epoch, one.version, one.isr, one.incarnations, one.resigns)
+            for one in wishes
+        ]
+        return [AlterIsr(self._led.node_id, self._options.incarnation, changes)]
+
+    def take_moved(self) -> list[Partition]:
+        """Partitions that are led and have come further."""
+        moved, self.replication.moved = self.replication.moved, {}
+        return [*moved.values()]
+
+    def take_reads(self) -> list[Fetching]:
+        """What followers want that is not in memory."""
+        reads, self.replication.reads = self.replication.reads, []
+        return reads
+
+    def take_letters(self, now: int) -> list[Letter]:
+        """What is to be told to peers."""
+        letters = [*self.replication.letters, *self.dispatch.letters]
+        self.replication.letters, self.dispatch.letters = [], []
+        horizon = self._led.horizon
+        due = horizon.deadline()
+        if due is not None and due <= now:
+            letters += horizon.tell(now, [*self.addresses], self._all_led())
+        return letters
+
+    def _all_led(self) -> Iterator[tuple[int, Partition]]:
+        for leader in self._led.topics.values():
+            for partition in leader.partitions():
+                yield leader.topic.topic_id, partition
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self.replication.check()
+        self.dispatch.check()
+        self.controller.check()
+
+
+_REPLICATION = frozenset(get_args(ReplicationMessage))
+_QUORUM = frozenset(get_args(QuorumMessage))

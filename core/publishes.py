@@ -1,0 +1,115 @@
+"""Messages on their way into partitions: one by one or in batches, at once or kept back until they are due.
+
+A publish of single messages goes to as many partitions as its messages do; each is answered by itself, and the whole
+when the last of them is. What concerns one partition is in `core/partition`.
+"""
+
+from collections.abc import Callable, Sequence
+
+from attrs import define, field
+
+from goqueue.core.calls import Reply
+from goqueue.core.clock import Clock
+from goqueue.core.delay.leader import DelayLeader
+from goqueue.core.delay.publishing import Delayed, delayed
+from goqueue.core.forwarding.numbers import is_own
+from goqueue.core.led import Led
+from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.publishing import Publishing
+from goqueue.core.topics import TopicLeader
+from goqueue.core.verbs import Acks, NewRecord, Publish, PublishBatch, PublishReply, Refusal, Side
+
+
+@define(eq=False)
+class Publishes:
+    """All publishes of a turn."""
+
+    _clock: Clock
+    _led: Led
+    _delays: DelayLeader
+    _answer: Callable[[int | None, Reply], None]
+    # A partition has something to be taken.
+    _touch: Callable[[Partition], None]
+    _published: dict[str, TopicLeader] = field(factory=dict)
+
+    def turn(self) -> None:
+        """The batches that messages without a key went to are written."""
+        for leader in self._published.values():
+            leader.turn()
+        self._published.clear()
+
+    def spread(self, topic: str, records: Sequence[NewRecord]) -> dict[int, list[int]]:
+        """Which partitions messages go to, for a topic that is known."""
+        leader = self._led.topics[topic]
+        self._published[topic] = leader
+        return leader.spread(records)
+
+    def finish(self, publishing: Publishing) -> None:
+        """Tell whoever published."""
+        self._answer(publishing.to, publishing.reply())
+
+    def publish(self, now: int, to: int, request: Publish) -> None:
+        """Take messages one by one."""
+        leader = self._led.out_of_office() or self._led.topic(request.topic, to_write=not is_own(to))
+        if isinstance(leader, Refusal):
+            self._answer(to, leader)
+            return
+        count, acks = len(request.records), request.acks
+        publishing = Publishing(to, [None] * count, count, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
+        if not request.records:
+            self._answer(to, PublishReply([]))
+        wall_ms = self._clock.wall_ms(now)
+        later = delayed(wall_ms, request.records, leader.config(Side.DATA).batch_bytes_max)
+        if later is not None:
+            self._publish_later(now, wall_ms, publishing, request, leader, later)
+            return
+        for number, places in self.spread(request.topic, request.records).items():
+            self._gather(now, wall_ms, publishing, request.records, places, leader.partition(number))
+
+    def _gather(
+        self,
+        now: int,
+        wall_ms: int,
+        publishing: Publishing,
+        records: list[NewRecord],
+        places: list[int],
+        partition: Partition | Refusal,
+    ) -> None:
+        if not isinstance(partition, Refusal):
+            partition.gather(now, wall_ms, publishing, records, places)
+            self._touch(partition)
+        elif [publishing.answer(at, partition) for at in places][-1]:
+            self.finish(publishing)
+
+    def _publish_later(
+        self, now: int, wall_ms: int, publishing: Publishing, request: Publish, leader: TopicLeader, later: Delayed
+    ) -> None:
+        """Messages of which some are to be kept back."""
+        for at, refusal in later.refused.items():
+            if publishing.answer(at, refusal):
+                self.finish(publishing)
+        spread = self.spread(request.topic, request.records)
+        for number, places in spread.items():
+            if some := later.now(places):
+                self._gather(now, wall_ms, publishing, later.records, some, leader.partition(number))
+        if not later.dues:
+            return
+        if Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic):
+            self._delays.publish(request.topic, later.hold(publishing, spread))
+            return
+        publishing.dues = later.dues
+        for number, places in spread.items():
+            if some := later.later(places):
+                schedule = leader.partition(number, Side.SCHEDULE)
+                self._gather(now, wall_ms, publishing, later.records, some, schedule)
+
+    def publish_batch(self, now: int, to: int, request: PublishBatch) -> None:
+        """Take a batch as its producer made it, or one of the node's own."""
+        partition = self._led.partition(request.topic, request.partition, request.side, to_write=not is_own(to))
+        if isinstance(partition, Refusal):
+            self._answer(to, partition)
+            return
+        acks = request.acks
+        publishing = Publishing(to, [None], 1, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
+        partition.publish_batch(now, request.batch, publishing)
+        self._touch(partition)

@@ -1,0 +1,156 @@
+"""What concerns all queues of a group, which several nodes have: the coordinator asks each for its part.
+
+How far a group has come is added up from what each node tells of the partitions that it leads. A reset is made in two
+steps: all are asked if it can be, and only then has each make it. A node that dies between the two leaves it half-way;
+whoever asked is told, and asks again.
+
+Invariant: a request is answered once, or forgotten.
+"""
+
+from attrs import define, evolve, field
+
+from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import FetchOffsets, OffsetChange
+from goqueue.core.verbs import Code, Refusal
+from goqueue.core.wishes import AskNode
+from goqueue.core.work.errands import Errands, Slot
+from goqueue.core.work.nodes import Nodes
+from goqueue.core.work.spreading import SPREAD_PARTS
+from goqueue.core.work.verbs import DescribeQueues, QueuesTold, ResetQueues
+
+# Parts that this node does itself bear numbers from here on.
+GATHERED_PARTS = SPREAD_PARTS + (1 << 61)
+
+
+@define(eq=False)
+class _Gathered:
+    """A request, the parts that are missing, and what came of the others."""
+
+    to: int
+    # By node what is asked of it; of a reset twice.
+    requests: dict[str, DescribeQueues | ResetQueues]
+    question: FetchOffsets | None = None
+    missing: dict[int, None] = field(factory=dict)
+    known: dict[Slot, tuple[int, int]] = field(factory=dict)
+    changes: list[OffsetChange] = field(factory=list)
+    refusal: Refusal | None = None
+    # Whether a reset is only tried, and made after that.
+    is_tried: bool = False
+
+
+@define(eq=False)
+class Gathering:
+    """All such requests; `own` are the parts to be done here."""
+
+    _nodes: Nodes
+    _errands: Errands
+    own: list[tuple[int, DescribeQueues | ResetQueues]] = field(factory=list)
+    answers: list[tuple[int, list[OffsetChange] | Refusal]] = field(factory=list)
+    # Questions with what is known of the queues.
+    told: list[tuple[int, FetchOffsets, dict[Slot, tuple[int, int]]]] = field(factory=list)
+    _gathered: dict[int, _Gathered] = field(factory=dict)
+    _by_part: dict[int, _Gathered] = field(factory=dict)
+    _own_count: int = 0
+
+    # --- beginning
+
+    def tell(self, to: int, question: FetchOffsets, names: list[str]) -> None:
+        """Find out how far a group has come in some topics."""
+        asked = DescribeQueues(question.group, names)
+        nodes = dict.fromkeys([self._nodes.own, *self._nodes.of(names)], asked)
+        self._ask(_Gathered(to, {**nodes}, question))
+
+    def reset(self, to: int, request: ResetQueues) -> None:
+        """Have queues on several nodes go on from somewhere else."""
+        by_node: dict[str, DescribeQueues | ResetQueues] = {}
+        for node, changes in self._by_node(request).items():
+            by_node[node] = evolve(request, changes=changes)
+        if "" in by_node:
+            message = f"a partition of {request.topic} is led by nobody just then"
+            self.answers.append((to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)))
+        else:
+            self._ask(_Gathered(to, by_node, is_tried=not request.dry_run and len(by_node) > 1))
+
+    def _by_node(self, request: ResetQueues) -> dict[str, list[OffsetChange]]:
+        found: dict[str, list[OffsetChange]] = {}
+        for change in request.changes:
+            node = self._nodes.leader((request.topic, change.partition))
+            found.setdefault(node, []).append(change)
+        return found or {self._nodes.own: []}
+
+    def _ask(self, gathered: _Gathered) -> None:
+        self._gathered[gathered.to] = gathered
+        for node, request in gathered.requests.items():
+            if gathered.is_tried and isinstance(request, ResetQueues):
+                request = evolve(request, dry_run=True)
+            if node == self._nodes.own:
+                self._own_count += 1
+                part = GATHERED_PARTS + self._own_count
+                self.own.append((part, request))
+            else:
+                part = self._errands.ask(self, AskNode(node, request))
+            gathered.missing[part] = None
+            self._by_part[part] = gathered
+
+    # --- answers
+
+    def answered(self, now: int, number: int, reply: Reply) -> None:
+        """What a node has answered to its part."""
+        gathered = self._by_part.pop(number, None)
+        if gathered is None:
+            return
+        del gathered.missing[number]
+        if isinstance(reply, QueuesTold):
+            gathered.known.update(((one.topic, one.partition), (one.floor, one.left)) for one in reply.queues)
+        elif isinstance(reply, list):
+            gathered.changes += [one for one in reply if isinstance(one, OffsetChange)]
+        else:
+            unsaid = Refusal(Code.UNAVAILABLE, "a node did not answer", retry_after_ms=200)
+            gathered.refusal = gathered.refusal or (reply if isinstance(reply, Refusal) else unsaid)
+        if not gathered.missing and self._gathered.pop(gathered.to, None) is not None:
+            self._complete(gathered)
+
+    def _complete(self, gathered: _Gathered) -> None:
+        if gathered.refusal is not None:
+            self.answers.append((gathered.to, gathered.refusal))
+        elif gathered.question is not None:
+            self.told.append((gathered.to, gathered.question, gathered.known))
+        elif gathered.is_tried:
+            self._ask(_Gathered(gathered.to, gathered.requests))
+        else:
+            self.answers.append((gathered.to, sorted(gathered.changes, key=_partition)))
+
+    def take_own(self) -> list[tuple[int, DescribeQueues | ResetQueues]]:
+        """The parts to be done here."""
+        own, self.own = self.own, []
+        return own
+
+    def take_answers(self) -> list[tuple[int, list[OffsetChange] | Refusal]]:
+        """The requests that are answered."""
+        answers, self.answers = self.answers, []
+        return answers
+
+    def take_told(self) -> list[tuple[int, FetchOffsets, dict[Slot, tuple[int, int]]]]:
+        """The questions that can be answered."""
+        told, self.told = self.told, []
+        return told
+
+    def forget(self, to: int) -> None:
+        """Nobody waits for the answer to `to` any more."""
+        self._gathered.pop(to, None)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something is to be done at once."""
+        return bool(self.own or self.answers or self.told)
+
+    def check(self) -> None:
+        """Assert that each request waits for something."""
+        for to, gathered in self._gathered.items():
+            assert gathered.to == to
+            assert gathered.missing
+        assert all(part in gathered.missing for part, gathered in self._by_part.items())
+
+
+def _partition(change: OffsetChange) -> int:
+    return change.partition

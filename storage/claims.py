@@ -1,0 +1,39 @@
+"""Whose a stream's folder is: the id of the topic, in a small file beside the segments.
+
+A topic may be deleted and another one made under its name while a node is away. When the node is back, what it has
+under that name is not the new topic's, and must not be taken for it.
+
+A folder without the file was made by a node that was alone, or by an earlier release, and belongs to whoever has it
+opened first.
+"""
+
+from goqueue.storage.disk import Disk
+from goqueue.storage.layout import read_file, replace_file
+
+CLAIM_FILE = "topic"
+
+
+def claim(disk: Disk, folder: str, topic_id: int) -> bool:
+    """Make a stream's folder a topic's; True when it was another's, whose files in it are gone."""
+    is_there = disk.exists(folder)
+    claimed = read_file(disk, f"{folder}/{CLAIM_FILE}") if disk.exists(f"{folder}/{CLAIM_FILE}") else b""
+    if claimed == _content(topic_id):
+        return False
+    if not is_there:
+        disk.make_folder(folder)
+    elif claimed:
+        _clear(disk, folder)
+    replace_file(disk, folder, CLAIM_FILE, _content(topic_id))
+    return bool(claimed)
+
+
+def _content(topic_id: int) -> bytes:
+    return b"%d\n" % topic_id
+
+
+def _clear(disk: Disk, folder: str) -> None:
+    """Remove the files in a folder; the claim stays until all others are certainly gone."""
+    for name in disk.names(folder):
+        if name != CLAIM_FILE and not disk.is_folder(f"{folder}/{name}"):
+            disk.remove(f"{folder}/{name}")
+    disk.sync_folder(folder)

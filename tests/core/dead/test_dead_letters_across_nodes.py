@@ -1,0 +1,236 @@
+"""Dead letters among three nodes: moved, looked at, sent back and purged by whoever leads their partitions, each once."""
+
+from collections import Counter
+
+import pytest
+
+from goqueue.core.dead.letters import GROUP, OFFSET, PARTITION, REASON, TOPIC
+from goqueue.core.dead.verbs import (
+    BrowseDead,
+    CancelRedrive,
+    DeadLetter,
+    DeadLetters,
+    DeadTopic,
+    DescribeRedrive,
+    ListDeadTopics,
+    ListRedrives,
+    PurgeDead,
+    RedriveReply,
+    RedriveState,
+    StartRedrive,
+)
+from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
+from goqueue.core.verbs import Code, CreateTopic, NewRecord, Publish, Published, PublishReply, Refusal, TopicReply
+from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
+from tests.core.driven_cluster import DrivenCluster
+from tests.core.test_clustered_nodes import publish, read, with_topic
+from tests.storage.worked_broker import receipts
+
+PARTITIONS = 3
+LETTERS = 8
+
+
+def with_letters(count: int = LETTERS) -> DrivenCluster:
+    """Three nodes that lead a partition each of `orders` and of `orders.dlq`, with so many letters in each."""
+    cluster = with_topic(partitions=PARTITIONS)
+    assert isinstance(cluster.answer("n1", CreateTopic("orders.dlq", PARTITIONS, 3)), TopicReply)
+    cluster.until(lambda: all(cluster.leader("orders.dlq", number) for number in range(PARTITIONS)))
+    for number in range(PARTITIONS):
+        letters = [letter(number, at) for at in range(count)]
+        reply = cluster.answer("n1", Publish("orders.dlq", letters))
+        assert isinstance(reply, PublishReply)
+        assert all(isinstance(one, Published) for one in reply.results)
+    return cluster
+
+
+def letter(partition: int, at: int) -> NewRecord:
+    past = {REASON: b"rejected", GROUP: b"billing", TOPIC: b"orders", PARTITION: b"%d" % partition, OFFSET: b"%d" % at}
+    return NewRecord(b"key", b"%d-%d" % (partition, at), tuple(past.items()), partition)
+
+
+def browse(cluster: DrivenCluster, name: str, limit: int = 100) -> list[DeadLetter]:
+    """All letters, page by page."""
+    found: list[DeadLetter] = []
+    after: dict[int, int] = {}
+    while True:
+        reply = cluster.answer(name, BrowseDead("orders.dlq", limit=limit, after=after))
+        assert isinstance(reply, DeadLetters), reply
+        found += reply.letters
+        assert len(reply.letters) <= limit
+        if reply.after is None:
+            return found
+        after = reply.after
+
+
+def counted(cluster: DrivenCluster, name: str) -> dict[str, int]:
+    reply = cluster.answer(name, ListDeadTopics())
+    assert isinstance(reply, list), reply
+    return {one.topic: one.letters for one in reply if isinstance(one, DeadTopic)}
+
+
+def begun(cluster: DrivenCluster, name: str, request: StartRedrive | PurgeDead) -> RedriveReply:
+    reply = cluster.answer(name, request)
+    assert isinstance(reply, RedriveReply), reply
+    return reply
+
+
+def ended(cluster: DrivenCluster, redrive_id: str, within_ms: int = 60_000) -> RedriveReply:
+    """How a redrive has ended, by the word of some node."""
+    until = cluster.now + within_ms * 1_000_000
+    while True:
+        reply = cluster.answer(cluster.living()[0], DescribeRedrive(redrive_id), within_ms)
+        assert isinstance(reply, RedriveReply), reply
+        if reply.state is not RedriveState.RUNNING:
+            return reply
+        assert cluster.now < until, reply
+        cluster.advance(100)
+
+
+def revived(cluster: DrivenCluster) -> Counter[bytes]:
+    name = cluster.living()[0]
+    return Counter(value for number in range(PARTITIONS) for value in read(cluster, name, partition=number))
+
+
+def all_of(count: int = LETTERS) -> Counter[bytes]:
+    return Counter(b"%d-%d" % (number, at) for number in range(PARTITIONS) for at in range(count))
+
+
+@pytest.mark.parametrize("limit", [1, 5, 100])
+def test_any_node_shows_the_letters_of_all(limit: int) -> None:
+    cluster = with_letters()
+    for name in cluster.living():
+        found = browse(cluster, name, limit)
+        assert [one.partition for one in found] == sorted(one.partition for one in found)
+        assert Counter(one.value for one in found) == all_of()
+        assert counted(cluster, name) == {"orders.dlq": PARTITIONS * LETTERS}
+
+
+@pytest.mark.parametrize("name", ["n1", "n2", "n3"])
+def test_any_node_sends_all_letters_back_once(name: str) -> None:
+    cluster = with_letters()
+    redrive = begun(cluster, name, StartRedrive("orders"))
+    assert redrive.total == PARTITIONS * LETTERS
+    done = ended(cluster, redrive.redrive_id)
+    assert (done.state, done.error) == (RedriveState.DONE, "")
+    assert (done.looked, done.matched, done.moved) == (PARTITIONS * LETTERS,) * 3
+    assert revived(cluster) == all_of()
+    for other in cluster.living():
+        assert counted(cluster, other) == {"orders.dlq": 0}
+        listed = cluster.answer(other, ListRedrives())
+        assert isinstance(listed, list)
+        assert listed == [done]
+
+
+def test_a_limit_holds_over_all_nodes() -> None:
+    cluster = with_letters()
+    redrive = begun(cluster, "n1", StartRedrive("orders", limit=LETTERS + 3))
+    done = ended(cluster, redrive.redrive_id)
+    assert (done.state, done.moved) == (RedriveState.DONE, LETTERS + 3)
+    assert revived(cluster).total() == LETTERS + 3
+    assert counted(cluster, "n2") == {"orders.dlq": (PARTITIONS - 1) * LETTERS - 3}
+
+
+def test_a_dry_run_counts_on_all_nodes_and_moves_nothing() -> None:
+    cluster = with_letters()
+    redrive = begun(cluster, "n3", StartRedrive("orders", dry_run=True))
+    done = ended(cluster, redrive.redrive_id)
+    assert (done.state, done.matched, done.moved) == (RedriveState.DONE, PARTITIONS * LETTERS, 0)
+    assert revived(cluster).total() == 0
+
+
+def test_a_purge_drops_the_letters_of_all_nodes() -> None:
+    cluster = with_letters()
+    redrive = begun(cluster, "n2", PurgeDead("orders.dlq"))
+    done = ended(cluster, redrive.redrive_id)
+    assert (done.state, done.moved) == (RedriveState.DONE, PARTITIONS * LETTERS)
+    assert browse(cluster, "n1") == []
+    assert revived(cluster).total() == 0
+
+
+def test_any_node_cancels_a_redrive() -> None:
+    cluster = with_letters(100)
+    redrive = begun(cluster, "n1", StartRedrive("orders", rate=50))
+    cluster.advance(1_000)
+    away = next(name for name in cluster.living() if name != cluster.leader("orders.dlq"))
+    cancelled = cluster.answer(away, CancelRedrive(redrive.redrive_id), 30_000)
+    assert isinstance(cancelled, RedriveReply), cancelled
+    assert cancelled.state is RedriveState.CANCELLED
+    cluster.advance(3_000)
+    assert revived(cluster).total() == cancelled.moved < 3 * 100
+
+
+def test_an_unknown_redrive_is_found_nowhere() -> None:
+    cluster = with_letters()
+    reply = cluster.answer("n1", DescribeRedrive("0123456789abcdef"))
+    assert isinstance(reply, Refusal)
+    assert reply.code is Code.REDRIVE_NOT_FOUND
+
+
+@pytest.mark.parametrize("victim", range(PARTITIONS))
+@pytest.mark.parametrize("after_ms", [0, 5, 50, 400, 1_500])
+def test_a_redrive_survives_the_death_of_any_leader_and_sends_each_letter_once(victim: int, after_ms: int) -> None:
+    cluster = with_letters(30)
+    redrive = begun(cluster, "n1", StartRedrive("orders", rate=40))
+    cluster.advance(after_ms)
+    gone = cluster.leader("orders.dlq", victim)
+    cluster.kill(gone)
+    cluster.advance(6_000)
+    cluster.start(gone)
+    done = ended(cluster, redrive.redrive_id)
+    assert (done.state, done.error) == (RedriveState.DONE, "")
+    assert revived(cluster) == all_of(30)
+    assert counted(cluster, cluster.living()[0]) == {"orders.dlq": 0}
+
+
+def test_the_tally_of_a_redrive_that_has_ended_is_closed_everywhere() -> None:
+    cluster = with_letters()
+    redrive = begun(cluster, "n1", StartRedrive("orders"))
+    ended(cluster, redrive.redrive_id)
+    cluster.advance(30_000)
+    books = [
+        book
+        for name in cluster.living()
+        for slot, book in cluster.node(name)._rooms.rooms[1].books.items()  # type: ignore[attr-defined]
+        if slot[0] == "orders.dlq"
+    ]
+    assert len(books) == PARTITIONS
+    assert all(book.moves.tallies == {} for book in books)
+
+
+# --- what dies
+
+
+def rejected(cluster: DrivenCluster, partition: int, count: int) -> None:
+    """Have a member reject messages of a partition, at the node that leads it."""
+    name = cluster.leader("orders", partition)
+    joined = cluster.answer(name, JoinGroup("billing", ["orders"], mode=GroupMode.SHARED, session_timeout_ms=600_000))
+    assert isinstance(joined, Joined), joined
+    left = count
+    while left:
+        polled = cluster.answer(name, PollWork("billing", joined.member_id, left, wait_ns=100_000_000), 30_000)
+        assert isinstance(polled, PolledWork), polled
+        runs: list[ReceiptRun] = receipts(polled.parts)
+        if runs:
+            done = cluster.answer(name, RejectWork(runs))
+            assert isinstance(done, WorkDone), done
+            left -= sum(run.count for run in runs)
+
+
+@pytest.mark.parametrize("kill_after_ms", [None, 0, 3, 20, 200])
+def test_what_is_rejected_is_buried_once_whoever_leads_the_letters(kill_after_ms: int | None) -> None:
+    cluster = with_topic(partitions=PARTITIONS)
+    values = [b"%d" % at for at in range(10)]
+    for number in range(PARTITIONS):
+        publish(cluster, "n1", *values, partition=number)
+    rejected(cluster, 0, PARTITIONS * len(values))
+    if kill_after_ms is not None:
+        cluster.advance(kill_after_ms)
+        gone = cluster.leader("orders", 1)
+        cluster.kill(gone)
+        cluster.advance(6_000)
+        cluster.start(gone)
+    cluster.until(lambda: all(cluster.leader("orders.dlq", number) for number in range(PARTITIONS)), 60_000)
+    cluster.advance(40_000)
+    letters = browse(cluster, "n1")
+    found = Counter((one.source_partition, one.source_offset, one.value) for one in letters)
+    assert found == Counter((number, at, value) for number in range(PARTITIONS) for at, value in enumerate(values))

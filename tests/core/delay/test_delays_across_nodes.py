@@ -1,0 +1,138 @@
+"""Delayed messages among three nodes: kept back, asked about and moved by whoever leads their partition, once."""
+
+import pytest
+
+from goqueue.core.delay.verbs import (
+    CancelDelayed,
+    DelayedMessage,
+    DelayedMessages,
+    GetDelayed,
+    ListDelayed,
+    RescheduleDelayed,
+)
+from goqueue.core.verbs import Code, NewRecord, Publish, Published, PublishReply, Refusal
+from tests.core.driven_cluster import DrivenCluster
+from tests.core.test_clustered_nodes import read, with_topic
+
+PARTITIONS = 3
+
+
+def later(
+    cluster: DrivenCluster, name: str, delay_ms: int, *values: bytes, partition: int | None = None
+) -> list[Published]:
+    """Messages that are kept back for so long."""
+    records = [NewRecord(None, value, partition=partition, delay_ms=delay_ms) for value in values]
+    reply = cluster.answer(name, Publish("orders", records))
+    assert isinstance(reply, PublishReply), reply
+    found = [one for one in reply.results if isinstance(one, Published)]
+    assert len(found) == len(values), reply
+    return found
+
+
+def listed(cluster: DrivenCluster, name: str, limit: int = 100) -> list[DelayedMessage]:
+    """All messages that are kept back, page by page."""
+    found: list[DelayedMessage] = []
+    after = None
+    while True:
+        reply = cluster.answer(name, ListDelayed("orders", limit, after))
+        assert isinstance(reply, DelayedMessages), reply
+        found += reply.messages
+        after = reply.after
+        if after is None:
+            return found
+
+
+def delivered(cluster: DrivenCluster) -> list[bytes]:
+    """What is in the topic, of all partitions."""
+    name = cluster.living()[0]
+    return sorted(value for number in range(PARTITIONS) for value in read(cluster, name, partition=number))
+
+
+def test_a_message_is_kept_back_and_moved_by_the_leader_whoever_was_asked() -> None:
+    cluster = with_topic(partitions=PARTITIONS)
+    for name in cluster.living():
+        for number in range(PARTITIONS):
+            later(cluster, name, 2_000, f"{name}-{number}".encode(), partition=number)
+    cluster.advance(1_000)
+    assert delivered(cluster) == []
+    cluster.advance(1_500)
+    assert delivered(cluster) == sorted(
+        f"{name}-{number}".encode() for name in cluster.living() for number in range(PARTITIONS)
+    )
+    assert {cluster.leader("orders", number) for number in range(PARTITIONS)} == {"n1", "n2", "n3"}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_a_list_has_the_messages_of_all_nodes_in_the_order_in_which_they_are_due(limit: int) -> None:
+    cluster = with_topic(partitions=PARTITIONS)
+    for at in range(7):
+        later(cluster, "n1", 60_000 + 1_000 * ((at * 5) % 7), b"%d" % at, partition=at % PARTITIONS)
+    for name in cluster.living():
+        found = listed(cluster, name, limit)
+        assert len(found) == 7
+        assert [message.due_ms for message in found] == sorted(message.due_ms for message in found)
+        assert len({(message.partition, message.offset) for message in found}) == 7
+
+
+def test_a_message_can_be_read_put_off_and_cancelled_through_any_node() -> None:
+    cluster = with_topic(partitions=PARTITIONS)
+    for number in range(PARTITIONS):
+        for name in cluster.living():
+            [first, second] = later(cluster, name, 1_000, b"first", b"second", partition=number)
+            shown = cluster.answer(name, GetDelayed("orders", number, first.offset))
+            assert isinstance(shown, DelayedMessage)
+            assert shown.value == b"first"
+            assert cluster.answer(name, CancelDelayed("orders", number, first.offset)) is None
+            moved = cluster.answer(name, RescheduleDelayed("orders", number, second.offset, delay_ms=60_000))
+            assert isinstance(moved, DelayedMessage)
+            gone = cluster.answer(name, GetDelayed("orders", number, first.offset))
+            assert isinstance(gone, Refusal)
+            assert gone.code is Code.DELAYED_NOT_FOUND
+    cluster.advance(3_000)
+    assert delivered(cluster) == []
+    assert len(listed(cluster, "n1")) == PARTITIONS * 3
+
+
+def test_what_a_dead_leader_kept_back_is_delivered_and_cancelled_by_the_next() -> None:
+    cluster = with_topic()
+    kept = later(cluster, "n1", 20_000, b"one", b"two", b"three", partition=0)
+    assert cluster.answer("n2", CancelDelayed("orders", 0, kept[0].offset)) is None
+    cluster.kill(cluster.leader("orders"))
+    cluster.until(lambda: cluster.leader("orders") != "")
+    name = cluster.living()[0]
+    assert [message.offset for message in listed(cluster, name)] == [one.offset for one in kept[1:]]
+    assert cluster.answer(name, CancelDelayed("orders", 0, kept[1].offset)) is None
+    cluster.advance(25_000)
+    assert read(cluster, name) == [b"three"]
+    assert listed(cluster, name) == []
+
+
+@pytest.mark.parametrize("moment_ms", [-40, -20, -10, -3, -1, 0, 1, 2, 3, 5, 10])
+def test_a_leader_that_dies_while_it_moves_messages_has_them_moved_once(moment_ms: int) -> None:
+    cluster = with_topic()
+    values = [b"%d" % at for at in range(20)]
+    later(cluster, "n1", 1_000, *values, partition=0)
+    due = listed(cluster, "n1")[0].due_ms
+    first = cluster.leader("orders")
+    wall_ms = cluster.node(first).clock.wall_ms(cluster.now)
+    cluster.advance(due + moment_ms - wall_ms)
+    cluster.kill(first)
+    cluster.advance(200)
+    cluster.start(first)
+    cluster.until(lambda: cluster.leader("orders") != "")
+    cluster.advance(5_000)
+    assert sorted(read(cluster, cluster.leader("orders"))) == sorted(values)
+    assert listed(cluster, first) == []
+
+
+def test_a_leader_that_is_cut_off_moves_nothing_that_the_next_one_moves_too() -> None:
+    cluster = with_topic()
+    later(cluster, "n1", 2_000, b"one", b"two", partition=0)
+    first = cluster.leader("orders")
+    cluster.isolate(first)
+    cluster.advance(10_000)
+    cluster.heal()
+    cluster.until(lambda: cluster.leader("orders") not in ("", first))
+    cluster.advance(3_000)
+    for name in cluster.living():
+        assert read(cluster, name) == [b"one", b"two"]

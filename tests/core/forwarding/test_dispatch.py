@@ -1,0 +1,384 @@
+"""Requests reach the node that they belong to, are tried again when it was the wrong one, and always have an end."""
+
+from typing import Any
+
+import pytest
+
+from goqueue.core.calls import Reply
+from goqueue.core.cluster.records import PartitionPlaced, TopicCreated, TopicDeleted
+from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
+from goqueue.core.forwarding.messages import ANY_LIFE, Forwarded
+from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own
+from goqueue.core.groups.verbs import GroupHeartbeat
+from goqueue.core.verbs import (
+    Code,
+    CreateTopic,
+    DeleteTopic,
+    Fetch,
+    Fetched,
+    ListTopics,
+    PublishBatch,
+    Published,
+    Refusal,
+    TopicReply,
+)
+from goqueue.core.wishes import AskNode
+from goqueue.core.work.verbs import PolledWork, PollWork
+from tests.core.forwarding.cluster_of_dispatchers import ME, Cluster, Place
+
+BEAT = GroupHeartbeat("g", "m", 1)
+
+
+def cluster() -> Cluster:
+    """Three nodes; a leads the partitions 0 and 1 of `orders`, b 2, c 3 and decides."""
+    made = Cluster("a", "b", "c", controller="c")
+    made.create("orders", "a", "a", "b", "c")
+    return made
+
+
+def batch(partition: int) -> PublishBatch:
+    return PublishBatch("orders", partition, bytearray(b"short"))
+
+
+def test_what_belongs_to_the_node_that_is_asked_is_not_looked_after() -> None:
+    nodes = cluster()
+    nodes["a"].ask(1, batch(0))
+    assert nodes["a"].answers == {1: Published(0, 0)}
+    assert [to for to, _ in nodes["a"].taken] == [1]
+
+
+def test_a_request_is_carried_out_by_its_leader_and_answered_here() -> None:
+    nodes = cluster()
+    nodes["a"].ask(1, batch(2))
+    nodes.run()
+    assert nodes["a"].answers == {1: Published(2, 0)}
+    [(to, request)] = nodes["b"].taken
+    assert FORWARDED < to < PARTS
+    assert not is_own(to)
+    assert request == batch(2)
+    assert not nodes["a"].taken
+
+
+def test_the_wish_of_a_room_is_the_brokers_own_there_as_well() -> None:
+    nodes = cluster()
+    nodes["a"].ask(-9, batch(2))
+    nodes.run()
+    assert nodes["a"].answers == {-9: Published(2, 0)}
+    assert is_own(nodes["b"].taken[0][0])
+
+
+def test_a_node_that_does_not_lead_is_asked_no_second_time_until_the_routes_are_others() -> None:
+    nodes = cluster()
+    nodes.lead("orders", 2, "c", only="c")
+    nodes.lead("orders", 2, "c", only="b")
+    nodes["a"].ask(1, batch(2))
+    nodes.run()
+    assert len(nodes["b"].taken) == 1
+    assert 1 not in nodes["a"].answers
+    nodes.lead("orders", 2, "c")
+    nodes.run()
+    assert nodes["a"].answers == {1: Published(2, 0)}
+    assert len(nodes["b"].taken) == 1
+
+
+def test_two_nodes_that_each_believe_the_other_leads_do_not_send_a_request_round() -> None:
+    nodes = cluster()
+    nodes.lead("orders", 2, "c", only="b")
+    nodes.lead("orders", 3, "b", only="c")
+    nodes["b"].ask(1, batch(3))
+    nodes.run()
+    assert len(nodes["c"].taken) == 1
+    assert not nodes["b"].taken
+    nodes.wait(40)
+    assert isinstance(nodes["b"].answers[1], Refusal)
+    assert nodes["b"].answers[1].code is Code.NOT_LEADER
+    assert len(nodes["c"].taken) < 200
+
+
+def test_a_partition_without_a_leader_is_waited_for() -> None:
+    nodes = cluster()
+    nodes.lead("orders", 2, "")
+    nodes["a"].ask(1, batch(2))
+    nodes.wait(5)
+    assert not nodes["a"].answers
+    nodes.lead("orders", 2, "a")
+    nodes.run()
+    assert nodes["a"].answers == {1: Published(2, 0)}
+
+
+def test_a_partition_that_gets_no_leader_is_refused_in_the_end() -> None:
+    nodes = cluster()
+    nodes.lead("orders", 2, "")
+    nodes["a"].ask(1, batch(2))
+    nodes.wait(33)
+    refusal = nodes["a"].answers[1]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.NOT_LEADER
+    assert "partition 2 of orders has no leader" in refusal.message
+
+
+def test_publishes_to_a_topic_of_which_one_is_held_keep_their_order() -> None:
+    nodes = cluster()
+    nodes.lead("orders", 2, "")
+    nodes["a"].ask(1, batch(2))
+    nodes["a"].ask(2, batch(2))
+    nodes["a"].ask(3, batch(0))
+    nodes.lead("orders", 2, "b")
+    nodes["a"].ask(4, batch(2))
+    nodes.wait(1)
+    assert nodes["a"].answers == {1: Published(2, 0), 2: Published(2, 1), 3: Published(0, 0), 4: Published(2, 2)}
+
+
+def test_a_node_that_dies_may_have_stored_what_it_was_given() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (PublishBatch,)
+    nodes["a"].ask(1, batch(2))
+    nodes.run()
+    nodes.die("b")
+    refusal = nodes["a"].answers[1]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.TIMED_OUT
+    assert "may have been carried out" in refusal.message
+
+
+def test_what_may_be_repeated_goes_to_the_next_leader() -> None:
+    nodes = cluster()
+    nodes.outcome = lambda place, _request: Refusal(Code.INVALID, place.node_id)
+    nodes["b"].parks = (Fetch,)
+    nodes["a"].ask(1, Fetch("orders", 2, 0))
+    nodes.run()
+    nodes.die("b")
+    nodes.lead("orders", 2, "c")
+    nodes.wait(1)
+    assert nodes["a"].answers == {1: Refusal(Code.INVALID, "c")}
+
+
+def test_a_node_that_has_begun_anew_carries_out_nothing_that_was_sent_to_it_before() -> None:
+    nodes = cluster()
+    nodes["a"].ask(1, batch(2))
+    nodes.collect()
+    [(sender, letter)] = nodes.letters
+    nodes.letters.clear()
+    nodes.restart("b")
+    assert "may have been carried out" in str(nodes["a"].answers[1])
+    nodes.deliver(sender, letter)
+    nodes.run()
+    assert not nodes["b"].taken
+
+
+def test_answers_for_an_earlier_life_of_the_origin_are_nobodys() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (Fetch,)
+    nodes["a"].ask(1, Fetch("orders", 2, 0))
+    nodes.run()
+    nodes.restart("a")
+    nodes["a"].ask(1, Fetch("orders", 2, 7))
+    nodes.run()
+    for to, request in nodes["b"].taken:
+        nodes["b"].tell(to, Fetched(b"", request.offset, 0, 0))
+    nodes.run()
+    assert nodes["a"].answers == {1: Fetched(b"", 7, 0, 0)}
+
+
+def test_nobody_waits_for_an_answer_that_was_forgotten() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (Fetch,)
+    nodes["a"].ask(1, Fetch("orders", 2, 0, wait_ns=1 << 40))
+    nodes.run()
+    nodes["a"].dispatch.forget(1)
+    nodes.run()
+    [(to, _)] = nodes["b"].taken
+    assert nodes["b"].forgotten == [to]
+    nodes["b"].tell(to, Fetched(b"", 0, 0, 0))
+    nodes.wait(100)
+    assert not nodes["a"].answers
+
+
+def test_an_answer_that_never_comes_is_not_waited_for_for_ever() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (Fetch,)
+    nodes["a"].ask(1, Fetch("orders", 2, 0, wait_ns=5_000_000_000))
+    nodes.wait(36)
+    assert not nodes["a"].answers
+    nodes.wait(2)
+    assert isinstance(nodes["a"].answers[1], Refusal)
+    assert nodes["b"].forgotten == [nodes["b"].taken[0][0]]
+
+
+# --- the controller and the coordinator
+
+
+def test_a_topic_that_was_made_elsewhere_is_known_here_when_that_is_answered() -> None:
+    nodes = cluster()
+    reply = TopicReply("new", 1, {}, 0, {}, 0)
+    nodes.outcome = lambda _place, _request: reply
+    nodes["a"].ask(1, CreateTopic("new"))
+    nodes.run()
+    assert len(nodes["c"].taken) == 1
+    assert not nodes["a"].answers
+    nodes.agree(TopicCreated("new", 9, 1, "{}", 0))
+    assert nodes["a"].answers == {1: reply}
+    nodes["a"].ask(2, DeleteTopic("new"))
+    nodes.run()
+    assert 2 not in nodes["a"].answers
+    nodes.agree(TopicDeleted("new", 9))
+    assert nodes["a"].answers[2] == reply
+
+
+def test_a_node_that_hears_of_nothing_answers_all_the_same() -> None:
+    nodes = cluster()
+    nodes["a"].ask(1, CreateTopic("new"))
+    nodes.wait(2)
+    assert nodes["a"].answers == {1: None}
+    assert len(nodes["c"].taken) == 1
+
+
+def test_what_is_for_the_controller_waits_until_there_is_one() -> None:
+    nodes = cluster()
+    nodes.controller = ""
+    nodes["a"].ask(1, DeleteTopic("nothing"))
+    nodes.wait(3)
+    assert not nodes["a"].answers
+    nodes.controller = "a"
+    nodes["a"].dispatch.routes_changed(nodes.now)
+    nodes.run()
+    assert nodes["a"].answers == {1: None}
+    assert nodes["a"].taken[0][0] > PARTS
+
+
+def test_a_controller_that_has_lost_its_office_is_not_the_end_of_a_request() -> None:
+    nodes = cluster()
+    codes = iter([Code.NOT_CONTROLLER, Code.NOT_CONTROLLER])
+    nodes.outcome = lambda _place, _request: _refusal(next(codes, None))
+    nodes["c"].ask(1, DeleteTopic("nothing"))
+    nodes.wait(1)
+    assert nodes["c"].answers == {1: None}
+    assert len(nodes["c"].taken) == 3
+
+
+def _refusal(code: Code | None) -> Reply:
+    return None if code is None else Refusal(code, "no")
+
+
+def test_a_heartbeat_is_not_kept_until_it_means_nothing() -> None:
+    nodes = cluster()
+    nodes.controller = ""
+    nodes["a"].ask(-12, NodeHeartbeat("a", 1, 1))
+    refusal = nodes["a"].answers[-12]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.NOT_CONTROLLER
+
+
+def test_groups_are_asked_for_at_their_coordinator_wherever_that_goes() -> None:
+    nodes = cluster()
+    nodes.agree(TopicCreated("__groups", 2, 1, "{}", 0))
+    nodes.agree(PartitionPlaced("__groups", 0, ["b", "c"], ["b", "c"], "b", 1, 1))
+    nodes.outcome = _coordinate
+    nodes["b"].ask(1, BEAT)
+    nodes["a"].ask(2, BEAT)
+    nodes.run()
+    assert not nodes["a"].answers
+    assert not nodes["b"].answers
+    nodes.agree(PartitionPlaced("__groups", 0, ["b", "c"], ["b", "c"], "c", 2, 2))
+    nodes.run()
+    assert nodes["b"].answers == {1: None}
+    assert nodes["a"].answers == {2: None}
+
+
+def _coordinate(place: Place, _request: Any) -> Reply:  # noqa: ANN401
+    leader = place.state.topics["__groups"].placements[0].leader
+    is_coordinator = leader == place.node_id == "c"
+    return None if is_coordinator else Refusal(Code.NOT_COORDINATOR, "no")
+
+
+# --- a node that a room asks
+
+
+def test_a_room_may_ask_one_node_and_no_other() -> None:
+    nodes = cluster()
+    nodes.outcome = lambda _place, _request: PolledWork([])
+    nodes["a"].ask(-9, AskNode("b", PollWork("g", "m")))
+    nodes.run()
+    assert nodes["a"].answers == {-9: PolledWork([])}
+    assert nodes["b"].taken[0][1] == PollWork("g", "m")
+
+
+@pytest.mark.parametrize("node", ["b", "nobody"])
+def test_a_node_that_cannot_be_asked_is_refused_at_once(node: str) -> None:
+    nodes = cluster()
+    nodes.die("b")
+    nodes["a"].ask(-9, AskNode(node, ListTopics()))
+    refusal = nodes["a"].answers[-9]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.UNAVAILABLE
+    assert f"node {node} cannot be asked" in refusal.message
+
+
+def test_a_node_that_dies_while_it_is_asked_is_an_answer() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (PollWork,)
+    nodes["a"].ask(-9, AskNode("b", PollWork("g", "m", wait_ns=1 << 40)))
+    nodes.run()
+    nodes.die("b")
+    assert isinstance(nodes["a"].answers[-9], Refusal)
+
+
+# --- a node that nobody knows
+
+
+def test_a_node_that_joins_is_introduced_by_one_that_it_has_met() -> None:
+    nodes = cluster()
+    nodes["a"].state.nodes.clear()
+    nodes["a"].dispatch.met(nodes.now, "b")
+    nodes.outcome = lambda place, _request: Refusal(Code.INVALID, place.node_id)
+    nodes["a"].ask(-12, RegisterNode("a", 1000, "disk"))
+    nodes.run()
+    assert nodes["a"].answers == {-12: Refusal(Code.INVALID, "c")}
+    assert not nodes["b"].taken
+
+
+def test_a_node_that_joins_asks_another_one_when_the_first_knows_nobody() -> None:
+    nodes = cluster()
+    nodes["a"].state.nodes.clear()
+    nodes["b"].state.nodes.clear()
+    for peer in "bc":
+        nodes["a"].dispatch.met(nodes.now, peer)
+    for to in (-12, -20):
+        nodes["a"].ask(to, RegisterNode("a", 1000, "disk"))
+        nodes.run()
+    refusal = nodes["a"].answers[-12]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.NOT_CONTROLLER
+    assert nodes["a"].answers[-20] is None
+    assert [name for name in "abc" if nodes[name].taken] == ["c"]
+
+
+def test_a_node_that_joins_and_has_met_nobody_is_refused() -> None:
+    nodes = cluster()
+    nodes["a"].state.nodes.clear()
+    nodes["a"].dispatch.met(nodes.now, "b")
+    nodes["a"].dispatch.peer_lost(nodes.now, "b")
+    nodes["a"].ask(-12, RegisterNode("a", 1000, "disk"))
+    assert isinstance(nodes["a"].answers[-12], Refusal)
+
+
+def test_nothing_else_is_passed_on_for_a_node_that_nobody_knows() -> None:
+    nodes = cluster()
+    nodes["b"].dispatch.receive(nodes.now, "a", Forwarded(1000, ANY_LIFE, 1, 1, False, ME, batch(2)))
+    nodes.run()
+    assert not nodes["b"].taken
+
+
+# --- bounds
+
+
+def test_what_is_looked_after_is_bounded() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (PublishBatch,)
+    megabyte = bytearray(1 << 20)
+    for to in range(1, 70):
+        nodes["a"].ask(to, PublishBatch("orders", 2, megabyte))
+    refused = [to for to, reply in nodes["a"].answers.items() if isinstance(reply, Refusal)]
+    assert len(refused) == 69 - 63
+    nodes["a"].ask(100, batch(0))
+    assert nodes["a"].answers[100] == Published(0, 0)

@@ -1,0 +1,205 @@
+"""Three nodes that are one broker: found, asked anywhere, cut, killed, started again, grown."""
+
+import pytest
+
+from goqueue.core.cluster.verbs import ClusterReply, DescribeCluster, Drain, DrainReply
+from goqueue.core.records.batch import split
+from goqueue.core.records.record import iterate
+from goqueue.core.verbs import (
+    CreateTopic,
+    DeleteTopic,
+    DescribePartitions,
+    Fetch,
+    Fetched,
+    NewRecord,
+    PartitionReply,
+    Publish,
+    Published,
+    PublishReply,
+    Refusal,
+    TopicReply,
+)
+from tests.core.driven_cluster import DrivenCluster
+
+
+def with_topic(name: str = "orders", partitions: int = 1, **config: object) -> DrivenCluster:
+    cluster = DrivenCluster(3)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
+    made = cluster.answer("n1", CreateTopic(name, partitions, 3, config))
+    assert isinstance(made, TopicReply)
+    cluster.until(lambda: all(cluster.leader(name, number) for number in range(partitions)))
+    return cluster
+
+
+def all_registered(cluster: DrivenCluster) -> bool:
+    return all(len(cluster.node(name).peers()) == len(cluster.members) - 1 for name in cluster.living())
+
+
+def publish(cluster: DrivenCluster, name: str, *values: bytes, topic: str = "orders", partition: int = 0) -> list[int]:
+    """The offsets of messages that are acknowledged by all."""
+    reply = cluster.answer(name, Publish(topic, [NewRecord(None, value, partition=partition) for value in values]))
+    assert isinstance(reply, PublishReply), reply
+    offsets = [one.offset for one in reply.results if isinstance(one, Published)]
+    assert len(offsets) == len(values), reply
+    return offsets
+
+
+def read(cluster: DrivenCluster, name: str, topic: str = "orders", partition: int = 0) -> list[bytes]:
+    """The values of all messages in a partition, asked of one node."""
+    values: list[bytes] = []
+    offset = 0
+    while True:
+        reply = cluster.answer(name, Fetch(topic, partition, offset))
+        assert isinstance(reply, Fetched), reply
+        if reply.next_offset == offset:
+            return values
+        for batch in split(reply.batches):
+            values += [bytes(record.value or b"") for record in iterate(batch)]
+        offset = reply.next_offset
+
+
+def partitions_of(cluster: DrivenCluster, name: str, topic: str = "orders") -> list[PartitionReply]:
+    reply = cluster.answer(name, DescribePartitions(topic))
+    assert isinstance(reply, list)
+    return [one for one in reply if isinstance(one, PartitionReply)]
+
+
+def test_three_nodes_agree_on_one_controller_and_know_each_other() -> None:
+    cluster = DrivenCluster(3)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster), 5_000)
+    ids = {cluster.node(name).cluster_id for name in cluster.living()}
+    assert len(ids) == 1
+    assert ids != {""}
+    reply = cluster.answer("n2", DescribeCluster())
+    assert isinstance(reply, ClusterReply)
+    assert [node.node_id for node in reply.nodes] == ["n1", "n2", "n3"]
+
+
+def test_any_node_takes_any_request() -> None:
+    cluster = with_topic(partitions=3)
+    for number, name in enumerate(("n1", "n2", "n3")):
+        for partition in range(3):
+            assert publish(cluster, name, b"%d" % number, partition=partition) == [number]
+    for name in ("n1", "n2", "n3"):
+        assert [read(cluster, name, partition=partition) for partition in range(3)] == [[b"0", b"1", b"2"]] * 3
+
+
+def test_a_publish_to_several_partitions_is_answered_in_order() -> None:
+    cluster = with_topic(partitions=3)
+    records = [NewRecord(None, b"%d" % at, partition=at % 3) for at in range(9)]
+    reply = cluster.answer("n1", Publish("orders", records))
+    assert isinstance(reply, PublishReply)
+    assert [(one.partition, one.offset) for one in reply.results if isinstance(one, Published)] == [
+        (at % 3, at // 3) for at in range(9)
+    ]
+
+
+def test_what_is_acknowledged_outlives_the_leader() -> None:
+    cluster = with_topic()
+    leader = cluster.leader("orders")
+    publish(cluster, leader, b"1", b"2")
+    cluster.kill(leader)
+    [other, *_] = cluster.living()
+    cluster.until(lambda: cluster.leader("orders") not in ("", leader), 6_000)
+    assert publish(cluster, other, b"3") == [2]
+    assert read(cluster, other) == [b"1", b"2", b"3"]
+
+
+def test_a_node_that_comes_back_catches_up_and_is_in_sync_again() -> None:
+    cluster = with_topic()
+    leader = cluster.leader("orders")
+    publish(cluster, leader, b"1")
+    cluster.kill(leader)
+    [other, *_] = cluster.living()
+    cluster.until(lambda: cluster.leader("orders") not in ("", leader), 6_000)
+    publish(cluster, other, b"2")
+    cluster.start(leader)
+    cluster.until(lambda: sorted(partitions_of(cluster, other)[0].isr) == ["n1", "n2", "n3"])
+    replica = cluster.node(leader).led.held("logs/orders/0")
+    assert replica is not None
+    assert replica.log.next_offset == 2
+
+
+def test_without_the_controller_another_one_makes_topics() -> None:
+    cluster = with_topic()
+    controller = cluster.controller()
+    cluster.kill(controller)
+    [other, *_] = cluster.living()
+    reply = cluster.answer(other, CreateTopic("more", 1, 2), within_ms=8_000)
+    assert isinstance(reply, TopicReply)
+
+
+def test_a_leader_that_is_cut_off_acknowledges_nothing_and_gives_up_what_nobody_else_has() -> None:
+    cluster = with_topic()
+    leader = cluster.leader("orders")
+    publish(cluster, leader, b"1")
+    cluster.isolate(leader)
+    lonely = cluster.ask(leader, Publish("orders", [NewRecord(None, b"lost", partition=0)]))
+    others = [name for name in cluster.living() if name != leader]
+    cluster.until(lambda: any("logs/orders/0" in cluster.node(name).led.streams for name in others), 8_000)
+    publish(cluster, others[0], b"2")
+    cluster.advance(1_000)
+    reply = cluster.members[leader].answers.get(lonely)
+    assert not isinstance(reply, PublishReply) or isinstance(reply.results[0], Refusal)
+    cluster.heal()
+    cluster.until(lambda: sorted(partitions_of(cluster, others[0])[0].isr) == ["n1", "n2", "n3"])
+    assert read(cluster, leader) == [b"1", b"2"]
+
+
+def test_a_topic_that_was_made_again_while_a_node_was_away_is_not_the_old_one() -> None:
+    cluster = with_topic()
+    publish(cluster, "n1", b"old")
+    away = next(name for name in cluster.living() if name not in (cluster.leader("orders"), cluster.controller()))
+    [other, *_] = [name for name in cluster.living() if name != away]
+    cluster.kill(away)
+    cluster.advance(5_000)
+    assert cluster.answer(other, DeleteTopic("orders")) is None
+    assert isinstance(cluster.answer(other, CreateTopic("orders", 1, 2)), TopicReply)
+    cluster.until(lambda: cluster.leader("orders") != "")
+    publish(cluster, other, b"new")
+    cluster.start(away)
+    cluster.advance(5_000)
+    assert read(cluster, away) == [b"new"]
+
+
+def test_one_node_grows_into_three_and_loses_nothing() -> None:
+    cluster = DrivenCluster(1)
+    cluster.until(lambda: cluster.controller() == "n1")
+    cluster.answer("n1", CreateTopic("orders", 1, 1))
+    publish(cluster, "n1", b"1")
+    for name in ("n2", "n3"):
+        cluster.add(name, [])
+        for other in cluster.living():
+            if other != name:
+                cluster.node(name).peer_met(cluster.now, other)
+    cluster.until(lambda: all_registered(cluster), 10_000)
+    cluster.until(lambda: len(voters(cluster)) == 3, 60_000)
+    assert read(cluster, "n3") == [b"1"]
+    cluster.kill("n1")
+    reply = cluster.answer("n2", CreateTopic("more", 1, 2), within_ms=10_000)
+    assert isinstance(reply, TopicReply)
+
+
+def voters(cluster: DrivenCluster) -> list[str]:
+    reply = cluster.answer("n1", DescribeCluster())
+    assert isinstance(reply, ClusterReply)
+    return reply.voters
+
+
+def test_a_node_that_is_drained_leads_nothing_and_misses_nothing() -> None:
+    cluster = with_topic(partitions=3)
+    name = cluster.leader("orders", 0)
+    publish(cluster, name, b"1")
+    reply = cluster.answer("n1", Drain(name))
+    assert isinstance(reply, DrainReply)
+    cluster.until(lambda: all(cluster.leader("orders", number) not in ("", name) for number in range(3)), 5_000)
+    publish(cluster, name, b"2")
+    assert read(cluster, name) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("name", ["n1", "n2", "n3"])
+def test_a_topic_with_more_replicas_than_nodes_is_refused_wherever_it_is_asked_for(name: str) -> None:
+    cluster = with_topic()
+    reply = cluster.answer(name, CreateTopic("more", 1, 4))
+    assert isinstance(reply, Refusal)
+    assert "replication_factor" in reply.field

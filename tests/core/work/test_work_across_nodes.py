@@ -1,0 +1,218 @@
+"""Work queues whose partitions several nodes lead: any node serves all of them, and none is lost with a node."""
+
+import pytest
+
+from goqueue.core.groups.verbs import (
+    DeleteGroup,
+    FetchOffsets,
+    GroupOffset,
+    LeaveGroup,
+    OffsetChange,
+    ResetOffsets,
+    ResetTo,
+)
+from goqueue.core.verbs import Code, Refusal
+from goqueue.core.work.receipts import spelled_offset
+from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun
+from tests.core.grouped_cluster import S, GroupedCluster, found_in, place_of
+
+NODES = ["n1", "n2", "n3"]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_member_gets_everything_through_any_node(name: str) -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(b"%d a" % partition, b"%d b" % partition, partition=partition)
+    member = cluster.share(name)
+    given: dict[bytes, tuple[ReceiptRun, int]] = {}
+    for _ in range(3):
+        given |= cluster.poll(name, member)
+    assert sorted(given) == sorted(b"%d %c" % (partition, letter) for partition in range(3) for letter in b"ab")
+    assert {attempt for _, attempt in given.values()} == {1}
+    assert cluster.poll(name, member) == {}
+
+
+def test_receipts_of_all_partitions_are_taken_together_by_any_node() -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(b"%d" % partition, partition=partition)
+    member = cluster.share("n1")
+    receipts = [receipt for _ in range(3) for receipt, _ in cluster.poll("n2", member).values()]
+    assert sorted(map(place_of, receipts)) == [0, 1, 2]
+    assert cluster.ack("n3", *receipts).done == 3
+    again = cluster.ack("n1", *receipts)
+    assert (again.done, again.refusals) == (3, [])
+    made_up = ReceiptRun(receipts[0].stem[:-4] + "AAAA", receipts[0].first_offset)
+    refused = cluster.ack("n2", made_up)
+    assert [each.refusal.code for each in refused.refusals] == [Code.RECEIPT_INVALID]
+    assert len(spelled_offset(0) + receipts[0].stem) == 48
+
+
+def test_who_waits_at_one_node_hears_of_messages_at_another() -> None:
+    cluster = GroupedCluster()
+    member = cluster.share("n1")
+    assert cluster.poll("n1", member) == {}
+    for partition in range(3):
+        to = cluster.ask("n1", PollWork("workers", member, wait_ns=8 * S))
+        cluster.advance(300)
+        assert to not in cluster.members["n1"].answers
+        cluster.publish(b"%d" % partition, partition=partition)
+        cluster.advance(1)
+        polled = cluster.members["n1"].answers.pop(to)
+        assert isinstance(polled, PolledWork)
+        assert [*found_in(polled)] == [b"%d" % partition]
+
+
+def test_what_a_poll_did_not_take_is_free_and_counts_as_untried() -> None:
+    cluster = GroupedCluster()
+    member, other = cluster.share("n1"), cluster.share("n2")
+    assert cluster.poll("n1", member) == {}
+    to = cluster.ask("n1", PollWork("workers", member, wait_ns=8 * S))
+    cluster.advance(100)
+    # Both come within one turn: each node gives what it has, and the poll takes of one of them.
+    for partition in range(3):
+        cluster.publish(b"%d" % partition, partition=partition)
+    cluster.advance(1)
+    polled = cluster.members["n1"].answers.pop(to)
+    assert isinstance(polled, PolledWork)
+    taken = found_in(polled)
+    rest: dict[bytes, tuple[ReceiptRun, int]] = {}
+    for _ in range(3):
+        rest |= cluster.poll("n2", other)
+    assert sorted([*taken, *rest]) == [b"0", b"1", b"2"]
+    assert {attempt for _, attempt in rest.values()} == {1}
+
+
+def test_a_forgotten_poll_leaves_nothing_leased() -> None:
+    cluster = GroupedCluster()
+    member, other = cluster.share("n1"), cluster.share("n2")
+    assert cluster.poll("n1", member) == {}
+    to = cluster.ask("n1", PollWork("workers", member, wait_ns=8 * S))
+    cluster.node("n1").forget(to)
+    cluster.advance(10)
+    for partition in range(3):
+        cluster.publish(b"%d" % partition, partition=partition)
+    given = [value for _ in range(3) for value in cluster.poll("n2", other)]
+    assert sorted(given) == [b"0", b"1", b"2"]
+
+
+def test_leases_and_attempts_outlive_the_leader_of_their_partition() -> None:
+    cluster = GroupedCluster(1)
+    cluster.publish(b"a", b"b", b"c", partition=0)
+    leader = cluster.leader("orders", 0)
+    other = cluster.others(leader)[0]
+    member = cluster.share(other)
+    given = cluster.poll(other, member)
+    assert cluster.nack(other, given[b"a"][0], delay_ms=0).done == 1
+    cluster.kill(leader)
+    cluster.until(lambda: cluster.leader("orders", 0) not in ("", leader))
+    # One receipt is from before, one message has failed once, and one is leased still.
+    assert cluster.ack(other, given[b"b"][0]).done == 1
+    assert {value: attempt for value, (_, attempt) in cluster.poll(other, member).items()} == {b"a": 2}
+    again = cluster.poll(other, member, wait_ns=8 * S)
+    for _ in range(5):
+        again = again or cluster.poll(other, member, wait_ns=8 * S)
+    assert {value: attempt for value, (_, attempt) in again.items()} in ({b"c": 2}, {b"a": 3, b"c": 2}, {b"a": 3})
+
+
+def test_a_group_goes_on_when_its_coordinator_is_gone() -> None:
+    cluster = GroupedCluster()
+    member = cluster.share("n1")
+    cluster.publish(b"before", partition=0)
+    given = {value for _ in range(3) for value in cluster.poll("n1", member)}
+    assert given == {b"before"}
+    coordinator = cluster.leader("__groups")
+    cluster.kill(coordinator)
+    name = cluster.others()[0]
+    cluster.until(lambda: cluster.leader("__groups") not in ("", coordinator))
+    cluster.until(lambda: all(cluster.leader("orders", number) for number in range(3)))
+    cluster.publish(b"after", partition=1, by=name)
+    assert [*cluster.poll(name, member, wait_ns=5 * S)] == [b"after"]
+
+
+@pytest.mark.parametrize(("is_lost", "attempt"), [(False, 1), (True, 2)])
+def test_what_a_gone_member_had_is_free_on_all_nodes(*, is_lost: bool, attempt: int) -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(b"%d" % partition, partition=partition)
+    gone, other = cluster.share("n1", session_ms=2_000), cluster.share("n2", session_ms=60_000)
+    assert len([value for _ in range(3) for value in cluster.poll("n1", gone)]) == 3
+    assert cluster.poll("n2", other) == {}
+    if is_lost:
+        cluster.advance(6_000)
+    else:
+        cluster.answer("n3", LeaveGroup("workers", gone))
+        cluster.advance(100)
+    given = {value: at for _ in range(3) for value, (_, at) in cluster.poll("n2", other).items()}
+    assert given == {b"0": attempt, b"1": attempt, b"2": attempt}
+
+
+def test_a_member_that_only_polls_lives_whichever_node_it_asks() -> None:
+    cluster = GroupedCluster()
+    name = cluster.others(cluster.leader("__groups") or "n1")[0]
+    member = cluster.share(name, session_ms=1_500)
+    away = cluster.others(cluster.leader("__groups"))[0]
+    for _ in range(30):
+        cluster.advance(200)
+        assert cluster.poll(away, member) == {}
+
+
+def test_somebody_who_is_no_member_hears_so_from_any_node() -> None:
+    cluster = GroupedCluster()
+    cluster.share("n1")
+    for name in NODES:
+        refusal = cluster.answer(name, PollWork("workers", "nobody"))
+        assert isinstance(refusal, Refusal)
+        assert refusal.code is Code.UNKNOWN_MEMBER
+        refusal = cluster.answer(name, PollWork("nothing", "nobody"))
+        assert isinstance(refusal, Refusal)
+        assert refusal.code is Code.UNKNOWN_MEMBER
+
+
+def test_how_far_a_group_has_come_is_told_of_all_partitions() -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(*[b"%d" % at for at in range(partition + 1)], partition=partition)
+    member = cluster.share("n1")
+    receipts = [receipt for _ in range(3) for receipt, _ in cluster.poll("n1", member).values()]
+    assert cluster.ack("n1", *(each for each in receipts if place_of(each) != 1)).done == 4
+    for name in NODES:
+        offsets = cluster.answer(name, FetchOffsets("workers"))
+        assert offsets == [
+            GroupOffset("orders", 0, 1, 0),
+            GroupOffset("orders", 1, 0, 2),
+            GroupOffset("orders", 2, 3, 0),
+        ]
+
+
+def test_a_reset_is_made_on_all_nodes_or_on_none() -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(b"a", b"b", partition=partition)
+    member = cluster.share("n1")
+    receipts = [receipt for _ in range(3) for receipt, _ in cluster.poll("n1", member).values()]
+    assert cluster.ack("n1", *(each for each in receipts if place_of(each) != 2)).done == 4
+    reset = ResetOffsets("workers", "orders", ResetTo.EARLIEST)
+    refusal = cluster.answer("n2", reset)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.GROUP_NOT_EMPTY
+    assert cluster.poll("n1", member) == {}
+    assert cluster.ack("n1", *(each for each in receipts if place_of(each) == 2)).done == 2
+    assert cluster.answer("n3", reset) == [OffsetChange(number, 2, 0) for number in range(3)]
+    again = [value for _ in range(3) for value in cluster.poll("n2", member)]
+    assert again == [b"a", b"b"] * 3
+
+
+def test_a_group_that_was_deleted_has_no_queues_on_any_node() -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(b"%d" % partition, partition=partition)
+    member = cluster.share("n1")
+    receipts = [receipt for _ in range(3) for receipt, _ in cluster.poll("n1", member).values()]
+    assert cluster.ack("n2", *receipts).done == 3
+    assert cluster.answer("n2", LeaveGroup("workers", member)) is None
+    assert cluster.answer("n3", DeleteGroup("workers")) is None
+    again = cluster.share("n1")
+    given = [value for _ in range(3) for value in cluster.poll("n3", again)]
+    assert sorted(given) == [b"0", b"1", b"2"]
