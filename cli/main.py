@@ -25,6 +25,7 @@ COMMANDS = {
     "serve": ("goqueue.cli.serve:serve", "Run a broker."),
     "topic": ("goqueue.cli.topic:topic", "List, make, describe, alter and delete topics."),
     "group": ("goqueue.cli.group:group", "List, describe, alter, reset and delete consumer groups."),
+    "cluster": ("goqueue.cli.cluster:cluster", "Look at a cluster's nodes, drain them, move partitions."),
     "produce": ("goqueue.cli.produce:produce", "Publish messages: arguments, a file, or lines from a pipe."),
     "consume": ("goqueue.cli.consume:consume", "Print the messages of a topic."),
     "delayed": ("goqueue.cli.delayed:delayed", "List, show, cancel and reschedule delayed messages."),

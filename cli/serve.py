@@ -1,8 +1,8 @@
 """`goqueue serve`: a broker in this process, until it is told to stop.
 
-SIGTERM and Ctrl-C drain: nothing new is taken, what is in flight is finished, followers are told where to go on, logs
-are closed in order, and the exit status is 0. A second one cuts all connections at once and still closes the logs.
-SIGHUP reads the TLS files again, SIGUSR1 begins or ends a capture.
+SIGTERM and Ctrl-C drain: other nodes take over what this one leads, nothing new is taken, what is in flight is
+finished, followers are told where to go on, logs are closed in order, and the exit status is 0. A second one cuts all
+connections at once and still closes the logs. SIGHUP reads the TLS files again, SIGUSR1 begins or ends a capture.
 """
 
 import gc
@@ -26,6 +26,7 @@ from goqueue.cli.serve_settings import (
     gather_settings,
     serve_settings,
 )
+from goqueue.cli.settings.cluster_keys import INTERNAL
 from goqueue.cli.settings.flags import CONFIG_VARIABLE, flag_options, given_flags
 from goqueue.cli.settings.keys import GRPC, HTTP, METRICS
 from goqueue.cli.settings.kinds import LOOPBACK, Address
@@ -36,6 +37,7 @@ from goqueue.storage.open_log import system_wall_ms
 from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
+from goqueue.transports.peers.correspondence import Correspondence
 from goqueue.transports.rest.edge import Rest
 from goqueue.transports.rest.operations import OperationsEdge, UncountedEdge
 from goqueue.transports.runtime import Runtime
@@ -47,6 +49,8 @@ log = logging.getLogger("goqueue")
 
 # Of the time that a stop may take, the part that is left to close the logs in.
 _CLOSING_SHARE = 5
+# And the part at most in which others take over what is led here.
+_LEAVING_SHARE = 2
 _CONNECTIONS_MAX = 10_000
 
 Listeners = Sequence[trio.SocketListener]
@@ -90,20 +94,18 @@ async def _serve(settings: ServeSettings) -> None:
     open_files = _raise_open_files()
     ports = await _listen(settings)
     capture = settings.capture.begun(settings.data_dir, log.warning) if settings.capture.folder else None
-    options = NodeOptions(
-        settings.node_id,
-        __version__,
-        settings.partitions_default,
-        seed=secrets.randbits(64),
-        topic_config=settings.topic_config,
-        session_timeout_ms=settings.session_timeout_ms,
-    )
-    runtime = Runtime(FileDisk(settings.data_dir), options, log.warning, capture=capture)
+    options = _node_options(settings, {name: _bound(listeners[0]) for name, listeners in ports.items()})
+    post = None
+    if settings.cluster is not None:
+        post = Correspondence(settings.cluster.network(), ports[INTERNAL.name])
+    runtime = Runtime(FileDisk(settings.data_dir), options, log.warning, capture=capture, post=post)
     meters = BrokerMeters()
     broker = MeteredBroker(runtime, meters)
     limits = ServerLimits(connections_max=min(_CONNECTIONS_MAX, open_files // 2))
     async with trio.open_nursery() as nursery:
         await nursery.start(runtime.run)
+        if settings.cluster is not None and post is not None and options.cluster is not None:
+            nursery.start_soon(settings.cluster.discover, post.network, options.cluster.internal)
         await nursery.start(_toggle_captures, runtime, settings)
         services = application(broker)
         page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count)
@@ -120,9 +122,23 @@ async def _serve(settings: ServeSettings) -> None:
         _announce(settings, ports, (time.monotonic() - begun) * 1e3)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
             await _until_told(signals, server, settings)
+            await runtime.leave(settings.grace_ns / _LEAVING_SHARE / 1e9)
             await _drain(signals, server, services, settings.grace_ns)
         nursery.cancel_scope.cancel()
     log.info("stopped")
+
+
+def _node_options(settings: ServeSettings, bound: dict[str, Address]) -> NodeOptions:
+    return NodeOptions(
+        settings.node_id,
+        __version__,
+        settings.partitions_default,
+        seed=secrets.randbits(64),
+        topic_config=settings.topic_config,
+        session_timeout_ms=settings.session_timeout_ms,
+        replication_default=settings.replication_default,
+        cluster=settings.cluster.options(bound) if settings.cluster is not None else None,
+    )
 
 
 def _raise_open_files() -> int:
@@ -136,7 +152,9 @@ async def _listen(settings: ServeSettings) -> dict[str, Listeners]:
     """Listeners of all ports. Raises WrongSettings with every port that cannot be had."""
     ports: dict[str, Listeners] = {}
     problems: list[str] = []
-    for key, address in ((HTTP, settings.http), (GRPC, settings.grpc), (METRICS, settings.metrics)):
+    internal = settings.cluster.internal if settings.cluster is not None else None
+    wanted = ((HTTP, settings.http), (GRPC, settings.grpc), (METRICS, settings.metrics), (INTERNAL, internal))
+    for key, address in wanted:
         if address is None:
             continue
         host, port = address
@@ -155,7 +173,7 @@ async def _listen(settings: ServeSettings) -> dict[str, Listeners]:
 
 def _announce(settings: ServeSettings, ports: dict[str, Listeners], milliseconds: float) -> None:
     scheme = "https" if settings.tls_files else "http"
-    schemes = {HTTP.name: f"{scheme}://", GRPC.name: "grpc ", METRICS.name: "metrics http://"}
+    schemes = {HTTP.name: f"{scheme}://", GRPC.name: "grpc ", METRICS.name: "metrics http://", INTERNAL.name: "peers "}
     bound = [f"{schemes[name]}{_written(listeners[0])}" for name, listeners in ports.items()]
     log.info("node %s is ready after %.0f ms: %s", settings.node_id, milliseconds, ", ".join(bound))
     if settings.http[0] == LOOPBACK:

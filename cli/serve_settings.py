@@ -12,7 +12,10 @@ from typing import Any
 
 from attrs import define
 
+from goqueue.cli.serve_cluster import ClusterSettings, cluster_settings
+from goqueue.cli.settings.cluster_keys import INTERNAL, PEER_CERT
 from goqueue.cli.settings.document import read_file
+from goqueue.cli.settings.key import Key
 from goqueue.cli.settings.keys import (
     CAPTURE,
     CAPTURE_BYTES,
@@ -36,13 +39,13 @@ from goqueue.cli.settings.keys import (
     METRICS_ENABLED,
     NODE,
     PARTITIONS,
+    REPLICATION,
     RETENTION_BYTES,
     RETENTION_HOURS,
     RETRIES,
     SEGMENT_SIZE,
     SESSION_TIMEOUT,
     VISIBILITY_TIMEOUT,
-    Key,
 )
 from goqueue.cli.settings.kinds import LOOPBACK, Address
 from goqueue.cli.settings.sources import DEFAULT, Given, Settings
@@ -105,9 +108,12 @@ class ServeSettings:
     capture: CaptureSettings
     has_metrics: bool
     partitions_default: int
+    replication_default: int
     # What a new topic gets besides what its maker says.
     topic_config: dict[str, Value]
     session_timeout_ms: int
+    # None for a broker that is alone.
+    cluster: ClusterSettings | None
     # How a problem with a port names the setting.
     labels: dict[str, str]
 
@@ -144,18 +150,34 @@ def serve_settings(settings: Settings) -> ServeSettings:
         capture=CaptureSettings(settings[CAPTURE], limits, settings[CAPTURE_RECORDS]),
         has_metrics=settings[METRICS_ENABLED],
         partitions_default=settings[PARTITIONS],
+        replication_default=settings[REPLICATION],
         topic_config=_topic_config(settings),
         session_timeout_ms=settings[SESSION_TIMEOUT],
-        labels={key.name: settings.of(key).label for key in (HTTP, GRPC, METRICS)},
+        cluster=cluster_settings(settings),
+        labels={key.name: settings.of(key).label for key in (HTTP, GRPC, METRICS, INTERNAL)},
     )
     try:
         served.tls()
     except OSError as error:
         files = " and ".join(served.tls_files or ())
         settings.problem(CERT, f"{files} cannot be used: {error.strerror or error}")
+    _check_cluster(settings, served)
     if settings.problems:
         raise WrongSettings(settings.problems)
     return served
+
+
+def _check_cluster(settings: Settings, served: ServeSettings) -> None:
+    cluster = served.cluster
+    if cluster is None:
+        if served.replication_default > 1:
+            settings.problem(REPLICATION, "a broker alone keeps one copy: give it peers, or leave this at 1")
+        return
+    try:
+        cluster.tls()
+    except OSError as error:
+        files = ", ".join(cluster.tls_files or ())
+        settings.problem(PEER_CERT, f"one of {files} cannot be used: {error.strerror or error}")
 
 
 def _topic_config(settings: Settings) -> dict[str, Value]:

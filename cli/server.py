@@ -9,7 +9,7 @@ import http.client
 import json
 import os
 import ssl
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -160,8 +160,15 @@ def server_option(command: Callable[..., T]) -> Callable[..., T]:
     return server(context(command))
 
 
-def ask(server: Server, method: str, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
-    """What the broker answers; raises Ending if it refuses, or is not there."""
+def ask(
+    server: Server,
+    method: str,
+    path: str,
+    body: object = None,
+    timeout_s: float = TIMEOUT_S,
+    taken: Sequence[int] = (),
+) -> dict[str, Any]:
+    """What the broker answers; raises Ending if it refuses, save with a status in `taken`, or is not there."""
     kind = http.client.HTTPSConnection if server.is_secure else http.client.HTTPConnection
     options: dict[str, Any] = {"context": server.tls()} if server.is_secure else {}
     connection = kind(server.host, server.port, timeout=timeout_s, **options)
@@ -181,7 +188,7 @@ def ask(server: Server, method: str, path: str, body: object = None, timeout_s: 
         raise unreachable(server.address, getattr(error, "strerror", None) or str(error)) from error
     finally:
         connection.close()
-    return _read_answer(server, answer.status, said)
+    return _read_answer(server, 200 if answer.status in taken else answer.status, said)
 
 
 def _read_answer(server: Server, status: int, said: bytes) -> dict[str, Any]:

@@ -92,7 +92,9 @@ def list_topics(form: str, server: Server) -> None:
     metavar="SPAN",
     help="How long messages are kept, in whole hours as in 168h or 7d, or unlimited.",
 )
-@click.option("--replication-factor", type=click.IntRange(min=1), default=1, show_default=True, help="How many copies.")
+@click.option(
+    "--replication-factor", type=click.IntRange(min=1), help="How many copies; the broker's default if not given."
+)
 @click.option("--config", "settings", multiple=True, metavar="KEY=VALUE", help="Another setting; may be repeated.")
 @form_option
 @server_option
@@ -100,7 +102,7 @@ def create(
     name: str,
     partitions: int | None,
     retention: int | None,
-    replication_factor: int,
+    replication_factor: int | None,
     settings: tuple[str, ...],
     form: str,
     server: Server,
@@ -111,7 +113,9 @@ def create(
         if "retention_hours" in config:
             raise click.UsageError("retention is given twice, by --retention and by --config")
         config["retention_hours"] = retention
-    body: dict[str, object] = {"name": name, "replication_factor": replication_factor, "config": config}
+    body: dict[str, object] = {"name": name, "config": config}
+    if replication_factor is not None:
+        body["replication_factor"] = replication_factor
     if partitions is not None:
         body["num_partitions"] = partitions
     made = ask(server, "POST", "/v1/topics", body)
@@ -152,6 +156,20 @@ def alter(name: str, settings: tuple[str, ...], form: str, server: Server) -> No
     """Change settings of a topic; KEY= with no value takes one back to its default."""
     config = parse_settings(settings, may_reset=True)
     alter_settings(server, topic_path(name), name, config, form)
+
+
+@topic.command("add-partitions")
+@_name
+@click.argument("count", type=click.IntRange(min=2))
+@form_option
+@server_option
+def add_partitions(name: str, count: int, form: str, server: Server) -> None:
+    """Let a topic have COUNT partitions; messages with keys may go to other partitions from then on."""
+    found = ask(server, "POST", f"/v1/admin{topic_path(name, '/partitions').removeprefix('/v1')}", {"count": count})
+    if form == "table":
+        click.echo(f"{name} has {counted(count, 'partition')}, and had {found['old_partition_count']:,}")
+    else:
+        print_structure(form, found)
 
 
 @topic.command()

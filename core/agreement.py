@@ -129,6 +129,11 @@ class Agreement:
         return self._quorum.term
 
     @property
+    def agreed_index(self) -> int:
+        """The end, exclusive, of what is agreed and applied to the state."""
+        return self._applied.end
+
+    @property
     def voters(self) -> list[str]:
         """Who votes for controllers."""
         return self._quorum.membership.voters
@@ -203,6 +208,10 @@ class Agreement:
         """The link to a peer broke."""
         self._quorum.peer_lost(now, peer)
 
+    def peer_gone(self, now: int, peer: str) -> None:
+        """The process of a peer is certainly gone."""
+        self._quorum.peer_gone(now, peer)
+
     # --- requests
 
     def ask(self, now: int, to: int | None, request: object) -> None:
@@ -227,6 +236,7 @@ class Agreement:
         """Plan what waits, if it is this node's to plan and nothing is under way."""
         if self.log is None:
             return
+        self._answers += self._ids.hand_out()
         refusal = self._journal.refusal
         if refusal:
             self._refuse_waiting(Refusal(Code.UNAVAILABLE, refusal, retry_after_ms=1000))
@@ -236,7 +246,6 @@ class Agreement:
 
     def _wants_more(self) -> bool:
         """Whether there is something to do that nobody asked for."""
-        self._answers += self._ids.hand_out()
         if self._ids.order():
             self._waiting.append((None, ExtendProducerIds()))
         return bool(self._waiting) or self._is_long()

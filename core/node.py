@@ -18,6 +18,7 @@ from attrs import define, field
 from goqueue.core.agreement import METADATA_STREAM, Agreement
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
+from goqueue.core.cluster import alone
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plans import Plans
 from goqueue.core.cluster.topic_settings import Value
@@ -31,14 +32,13 @@ from goqueue.core.led import Led
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
-from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
 from goqueue.core.publishes import Publishes
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Reads
 from goqueue.core.ready import Letter, Ready, SaveVote, Send
-from goqueue.core.replication.replication import REPLICA_TOKENS
+from goqueue.core.replication.sources import REPLICA_TOKENS
 from goqueue.core.room import Room, Rooms, Site
 from goqueue.core.streams import Streams
 from goqueue.core.upkeep import Upkeep
@@ -145,8 +145,8 @@ class Node:
             PublishBatch: self._publishes.publish_batch,
             Fetch: self._fetch,
             FindOffset: self._find_offset,
-            RollSide: self._roll_side,
-            TrimSide: self._trim_side,
+            RollSide: self._streams.roll_side,
+            TrimSide: self._streams.trim_side,
         }
 
     def _make_agreement(self, clock: Clock) -> Agreement:
@@ -179,10 +179,13 @@ class Node:
     def _carry_out(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - requests and wishes
         """Do what is asked here, whoever leads."""
         verb = self._verbs.get(type(request))
-        if verb is not None:
+        if verb is not None and (self._peering is not None or not isinstance(request, alone.ANSWERED)):
             verb(now, to, request)
         elif self._peering is not None and self._peering.takes(request):
             self._peering.ask(now, to, request)
+        elif isinstance(request, alone.ANSWERED):
+            options = self.options
+            self._answer(to, alone.answer(options.node_id, options.version, self._agreement.state, request))
         else:
             self._rooms.ask(now, to, caller, request)
 
@@ -238,6 +241,12 @@ class Node:
         """The link to a peer is gone, and with it what was under way."""
         if self._peering is not None:
             self._peering.lost(now, peer)
+
+    def peer_gone(self, now: int, peer: str) -> None:
+        """The process of a peer is certainly no more: its machine says so."""
+        if self._peering is not None:
+            self._peering.gone(now, peer)
+            self._follow(now)
 
     def vote_saved(self, now: int, vote: SaveVote) -> None:
         """A vote is where it outlives the process."""
@@ -479,20 +488,6 @@ class Node:
         """Do what a room asks for; the answer comes under the number."""
         if self._peering is None or not self._peering.dispatch.ask(now, number, _OWN, wish):
             self._carry_out(now, number, _OWN, wish)
-
-    def _roll_side(self, now: int, to: int, request: RollSide) -> None:
-        partition = self.led.partition(request.topic, request.partition, request.side)
-        if isinstance(partition, Partition) and partition.log.unsound is None:
-            partition.roll(now)
-            self._streams.touch(partition)
-        self._answer(to, partition if isinstance(partition, Refusal) else None)
-
-    def _trim_side(self, now: int, to: int, request: TrimSide) -> None:
-        partition = self.led.partition(request.topic, request.partition, request.side)
-        if isinstance(partition, Partition) and partition.log.unsound is None:
-            partition.log.delete_before(now, request.offset)
-            self._streams.touch(partition)
-        self._answer(to, partition if isinstance(partition, Refusal) else None)
 
     def check(self) -> None:
         """Assert every component's invariants."""

@@ -37,6 +37,7 @@ from goqueue.core.forwarding.dispatch import Dispatch
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.quorum.messages import QuorumMessage
+from goqueue.core.quorum.verbs import MoveController
 from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.messages import ReplicationMessage
 from goqueue.core.replication.replication import Replication
@@ -108,7 +109,7 @@ class Peering:
 
     def _catching_up(self) -> list[CatchingUp]:
         """How far replicas have come that are being brought to partitions led here."""
-        return []
+        return self.replication.catching_up()
 
     # --- requests that only a node among others takes
 
@@ -162,11 +163,21 @@ class Peering:
         self.replication.peer_lost(now, peer)
         self.dispatch.peer_lost(now, peer)
 
+    def gone(self, now: int, peer: str) -> None:
+        """The process of a peer is certainly no more."""
+        self._agreement.peer_gone(now, peer)
+        self.controller.peer_gone(now, self._agreement.state, peer)
+
     # --- what is agreed
 
     def follow(self, now: int, changed: Changed) -> None:
         """Take note of what all have agreed on."""
         state, agreement = self._agreement.state, self._agreement
+        self.tally.led_by(agreement.controller, agreement.term)
+        if changed.everything:
+            self.tally.begin(now, state)
+        else:
+            self.tally.follow(now, state, changed.topics)
         if changed.nodes or changed.everything:
             self._follow_nodes(now)
         self._follow_office(now, bool(changed.nodes or changed.topics or changed.everything))
@@ -205,6 +216,8 @@ class Peering:
     def leave(self, now: int) -> None:
         """The process is about to end."""
         self.attendance.leave(now)
+        if self.controller.is_active:
+            self._agreement.ask(now, None, MoveController())
 
     @property
     def has_left(self) -> bool:
@@ -230,7 +243,7 @@ class Peering:
 
     def take_requests(self) -> list[AlterIsr]:
         """What is to be asked of the controller."""
-        wishes, self.replication.wishes = self.replication.wishes, []
+        wishes, self.replication.lanes.wishes = self.replication.lanes.wishes, []
         if not wishes:
             return []
         changes = [
@@ -241,18 +254,18 @@ class Peering:
 
     def take_moved(self) -> list[Partition]:
         """Partitions that are led and have come further."""
-        moved, self.replication.moved = self.replication.moved, {}
+        moved, self.replication.lanes.moved = self.replication.lanes.moved, {}
         return [*moved.values()]
 
     def take_reads(self) -> list[Fetching]:
         """What followers want that is not in memory."""
-        reads, self.replication.reads = self.replication.reads, []
+        reads, self.replication.lanes.reads = self.replication.lanes.reads, []
         return reads
 
     def take_letters(self, now: int) -> list[Letter]:
         """What is to be told to peers."""
-        letters = [*self.replication.letters, *self.dispatch.letters]
-        self.replication.letters, self.dispatch.letters = [], []
+        letters = [*self.replication.lanes.letters, *self.dispatch.letters]
+        self.replication.lanes.letters, self.dispatch.letters = [], []
         horizon = self._led.horizon
         due = horizon.deadline()
         if due is not None and due <= now:

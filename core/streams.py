@@ -20,6 +20,7 @@ from goqueue.core.room import Rooms
 from goqueue.core.topics import Held
 from goqueue.core.upkeep import Upkeep
 from goqueue.core.verbs import Refusal
+from goqueue.core.wishes import RollSide, TrimSide
 
 
 @define(eq=False)
@@ -60,6 +61,24 @@ class Streams:
             for replica in replication.taken():
                 self._upkeep.watch(now, replica)
         return effects
+
+    # --- what rooms ask of the streams that they write
+
+    def roll_side(self, now: int, to: int, request: RollSide) -> None:
+        """Have the next batch begin a segment."""
+        partition = self._led.partition(request.topic, request.partition, request.side)
+        if isinstance(partition, Partition) and partition.log.unsound is None:
+            partition.roll(now)
+            self.touch(partition)
+        self._answer(to, partition if isinstance(partition, Refusal) else None)
+
+    def trim_side(self, now: int, to: int, request: TrimSide) -> None:
+        """Let go of whole segments before an offset."""
+        partition = self._led.partition(request.topic, request.partition, request.side)
+        if isinstance(partition, Partition) and partition.log.unsound is None:
+            partition.log.delete_before(now, request.offset)
+            self.touch(partition)
+        self._answer(to, partition if isinstance(partition, Refusal) else None)
 
     # --- what the driver says
 

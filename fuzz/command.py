@@ -5,20 +5,25 @@ Exit status 1 means that a promise was broken.
 """
 
 import json
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
+import attrs
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from goqueue.fuzz.case import FAULTS, Case, of_seed
+from goqueue.fuzz.options import Options
 from goqueue.fuzz.report import explain_violation, explain_world
+from goqueue.fuzz.shrinking import Shrinking
 from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.timeline import timeline_of
 
 _A_WHILE = 100
 
@@ -28,6 +33,12 @@ _A_WHILE = 100
 @click.option("--seed", type=int, help="One world.")
 @click.option("--seeds", metavar="A..B", help="Many worlds, B not among them.")
 @click.option("--steps", type=click.IntRange(1), help="How long trouble lasts; each seed has a length of its own.")
+@click.option("--nodes", type=click.IntRange(1, 9), help="How many nodes; each seed has a number of its own.")
+@click.option("--minutes", type=click.FloatRange(0, 600, min_open=True), help="How long trouble lasts in a cluster.")
+@click.option("--faults", metavar="KIND,…", help=f"These and no others, or none: {', '.join(FAULTS)}.")
+@click.option("--spare", metavar="N,…", help="Calamities that do not happen, by their numbers.")
+@click.option("--off", metavar="OPTION,…", help="Options that are as they are by default.")
+@click.option("--shrink", is_flag=True, help="Look for a smaller world that breaks the same promise.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes to use.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a world.")
 @click.option("--trace", is_flag=True, help="Print what happens as it happens.")
@@ -44,13 +55,19 @@ def sim(
     seed: int | None,
     seeds: str | None,
     steps: int | None,
+    nodes: int | None,
+    minutes: float | None,
+    faults: str | None,
+    spare: str | None,
+    off: str | None,
+    shrink: bool,
     jobs: int,
     as_json: bool,
     trace: bool,
     explain: bool,
     capture: Path | None,
 ) -> None:
-    """Run simulated worlds: a broker, its clients, a disk and a network, and all that can go wrong with them.
+    """Run simulated worlds: brokers, their clients, disks and networks, and all that can go wrong with them.
 
     COUNT runs that many worlds, from seed 0 on. The same seed always gives the same world.
     """
@@ -59,17 +76,57 @@ def sim(
         raise click.UsageError("--trace shows one world, for people: give it --seed, and no --json.")
     if capture is not None and len(chosen) > 1:
         raise click.UsageError("--capture is for one world: give it --seed.")
+    case = Case(chosen[0], nodes or 0, steps, None if minutes is None else math.ceil(minutes * 60))
+    case.faults, case.spared, case.off = _faults(faults), _numbers(spare), _names(off)
     if len(chosen) == 1:
-        folder = None if capture is None else str(capture)
-        verdicts = iter([run_world(chosen[0], steps, report=click.echo if trace else None, capture=folder)])
+        folder, report = None if capture is None else str(capture), click.echo if trace else None
+        verdicts = iter([run_world(case.seed, options=case.options(), report=report, capture=folder)])
     else:
-        verdicts = _run(chosen, steps, jobs)
+        verdicts = _run(chosen, case, jobs)
     show = _as_json if as_json else (_explained if explain else _silent)
     broken = _show(verdicts, show, len(chosen), quiet=as_json)
     if broken is not None:
         if not as_json:
-            click.echo(explain_violation(broken, steps))
+            _explain(of_seed(case, broken.seed), broken, shrink=shrink, timeline=explain)
         context.exit(1)
+
+
+def _explain(case: Case, broken: Verdict, *, shrink: bool, timeline: bool) -> None:
+    """All that is to be said of a world that broke a promise."""
+    if shrink:
+        shrinking = Shrinking(case, broken, click.echo)
+        shrinking.run()
+        case, broken = shrinking.case, shrinking.found
+    click.echo(explain_violation(case, broken))
+    if timeline:
+        click.echo(timeline_of(case, broken))
+
+
+def _faults(text: str | None) -> tuple[str, ...] | None:
+    """The kinds of faults that are wanted."""
+    if text is None or text == "none":
+        return None if text is None else ()
+    unknown = [fault for fault in text.split(",") if fault not in FAULTS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(FAULTS)}", param_hint="--faults")
+    return tuple(text.split(","))
+
+
+def _numbers(text: str | None) -> tuple[int, ...]:
+    """Numbers between commas."""
+    words = text.split(",") if text else []
+    if not all(word.isdecimal() for word in words):
+        raise click.BadParameter(f"expected numbers between commas, found {text!r}", param_hint="--spare")
+    return tuple(map(int, words))
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """Names of options between commas."""
+    words = tuple(text.split(",")) if text else ()
+    unknown = [word for word in words if word not in attrs.fields_dict(Options)]
+    if unknown:
+        raise click.BadParameter(f"there is no option {unknown[0]!r}", param_hint="--off")
+    return words
 
 
 def _chosen(count: int | None, seed: int | None, seeds: str | None) -> range:
@@ -84,15 +141,20 @@ def _chosen(count: int | None, seed: int | None, seeds: str | None) -> range:
     return range(count) if count is not None else range(seed or 0, (seed or 0) + 1)
 
 
-def _run(seeds: range, steps: int | None, jobs: int) -> Iterator[Verdict]:
+def _run_case(case: Case) -> Verdict:
+    return run_world(case.seed, options=case.options())
+
+
+def _run(seeds: range, case: Case, jobs: int) -> Iterator[Verdict]:
     """The verdicts, in the order of the seeds."""
+    cases = (of_seed(case, seed) for seed in seeds)
     if jobs == 1:
-        yield from map(partial(run_world, steps=steps), seeds)
+        yield from map(_run_case, cases)
         return
     # A fresh interpreter for each: what a fork inherits, threads and their locks, belongs to somebody else.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         try:
-            yield from pool.map(partial(run_world, steps=steps), seeds, chunksize=10)
+            yield from pool.map(_run_case, cases, chunksize=10)
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -7,6 +7,7 @@ work.
 from goqueue.core.calls import Reply, Request
 from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import (
+    Code,
     CreateTopic,
     Fetch,
     NewRecord,
@@ -17,6 +18,7 @@ from goqueue.core.verbs import (
     TopicReply,
 )
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
+from goqueue.fuzz.converging import Converging
 from goqueue.fuzz.draining import Draining
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.settling import Settling
@@ -25,6 +27,10 @@ from goqueue.fuzz.world import World
 _REST_NS = 20_000_000_000
 """More than a node waits between two looks at what is worth compacting."""
 _STEPS_MAX = 20_000
+# More than anybody waits for what all replicas are to confirm.
+_REST_NS_CLUSTER = 35_000_000_000
+_AGAIN_NS = 200_000_000
+_PASSING = (Code.UNAVAILABLE, Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR, Code.TIMED_OUT)
 # A partition that is damaged for good is tried again and again, which takes time and shows nothing.
 _REST_NS_ROTTEN = 1_000_000_000
 
@@ -52,20 +58,20 @@ class Healing:
         self._count = 0
         self._settling = Settling(world, self._ask)
         self._draining = Draining(world, self._ask)
+        self._converging = Converging(world, self._ask)
 
     def run(self) -> None:
         """Heal, and see that all is well."""
         world = self._world
-        world.trouble = None
-        world.faults.clear()
-        world.network.heal()
-        world.disk.conditions.capacity_bytes = None
-        world.disk.conditions.p_slow = 0.0
+        world.heal()
+        if world.sight.is_cluster:
+            self._converging.run()
         self._settling.run()
         self._draining.run()
         self._rest()
         self._settling.see_end()
-        self._see_partitions()
+        if not world.sight.is_cluster:
+            self._see_partitions()
         self._read_all()
         self._publish()
         self._make_topic()
@@ -75,24 +81,43 @@ class Healing:
 
     def _rest(self) -> None:
         """Let time pass until whatever waits has had time enough."""
-        world, steps = self._world, 0
+        world, steps, steps_max = self._world, 0, _STEPS_MAX
         rest_ns = _REST_NS_ROTTEN if world.history.rotten else _REST_NS
+        if world.sight.is_cluster:
+            # Nodes that have nothing to do tell each other so.
+            rest_ns, steps_max = _REST_NS_CLUSTER, _STEPS_MAX * 10 * len(world.processes)
         until = world.now + rest_ns
         while world.step(until):
             steps += 1
-            if steps > _STEPS_MAX:
-                raise Violation(f"the world finds no rest: {_STEPS_MAX} steps in {rest_ns} ns")
+            if steps > steps_max:
+                raise Violation(f"the world finds no rest: {steps_max} steps in {rest_ns} ns")
 
     def _ask(self, request: Request) -> Reply:
+        """Ask somebody; in a cluster what passes is asked again, of somebody else."""
+        until = self._world.now + (_REST_NS_CLUSTER if self._world.sight.is_cluster else _REST_NS)
+        while True:
+            reply = self._ask_once(request, until)
+            if not self._world.sight.is_cluster or self._world.now >= until:
+                return reply
+            if not (isinstance(reply, Refusal) and reply.code in _PASSING):
+                return reply
+            self._wait(_AGAIN_NS)
+
+    def _ask_once(self, request: Request, until: int) -> Reply:
         world = self._world
-        to, until = world.ask(request), world.now + _REST_NS
+        to = world.ask(request)
         while to not in self._answers.replies:
             if not world.step(until):
                 raise Violation(f"nothing fails, and this is not answered: {request}"[:500])
         return self._answers.replies.pop(to)
 
+    def _wait(self, time_ns: int) -> None:
+        until = self._world.now + time_ns
+        while self._world.step(until):
+            pass
+
     def _see_partitions(self) -> None:
-        node = self._world.sight.node
+        node = self._world.sight.node()
         if node is None:
             raise Violation("nothing fails, and no process lives")
         for leader in node.led.topics.values():

@@ -84,6 +84,8 @@ class Asked:
     # When it came to the node, and how many had come before.
     at: int = 0
     serial: int = 0
+    # By which node it is to be answered.
+    node_id: str = ""
     is_forgotten: bool = False
     # What a fetch brought: the records, and (offset, name) of each.
     records: list[Record] = field(factory=list)
@@ -116,7 +118,7 @@ class History:
         self.count += 1
         asked.serial = self.count
         self.open[asked.to] = asked
-        for message in _sent(asked.request):
+        for message in sent_in(asked.request):
             known = self.messages.setdefault(message.name, message)
             if known is message:
                 if not message.has_sequence:
@@ -137,11 +139,12 @@ class History:
         if place[0] not in self.is_doomed:
             taken[offset] = message
 
-    def died(self) -> None:
+    def died(self, node_id: str) -> None:
         """The process is gone, and nothing that was asked of it is answered any more."""
-        for asked in self.open.values():
-            self.deliveries.unanswered(asked.request)
-        self.open.clear()
+        for to, asked in list(self.open.items()):
+            if asked.node_id == node_id:
+                self.deliveries.unanswered(asked.request)
+                del self.open[to]
 
     def is_strong(self, topic_id: int) -> bool:
         """Whether the topic has always promised to survive a crash."""
@@ -181,7 +184,8 @@ def name_of(record: Record) -> bytes:
     return bytes(record.value).partition(b"|")[0]
 
 
-def _sent(request: Request) -> list[Message]:
+def sent_in(request: Request) -> list[Message]:
+    """The messages of a request, each as if it was not known before."""
     if isinstance(request, Publish):
         return [
             Message(_name(one.headers, one.value), "", 0, int(one.lane), _bytes(one.key), _bytes(one.value))

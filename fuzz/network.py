@@ -27,9 +27,8 @@ from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
 if TYPE_CHECKING:
+    from goqueue.fuzz.process import Process
     from goqueue.fuzz.world import World
-
-_PATIENCE_NS = 60_000_000
 
 
 @define(eq=False)
@@ -37,6 +36,7 @@ class Connection:
     """One connection of a client to one process; each end has its own opinion of whether it stands."""
 
     client: Client
+    process: "Process"
     life: int
     waiting: dict[int, tuple[int, Request]] = field(factory=dict)
     held: dict[int, None] = field(factory=dict)
@@ -56,7 +56,7 @@ class Network:
         self._random = random
         self._world = world
         self._delay_ns_max = options.delay_ns_max
-        self._patience_ns = _PATIENCE_NS + options.wait_ns_max
+        self._patience_ns = options.patience_ns + options.wait_ns_max
         self._connections: dict[str, Connection] = {}
 
     def _delay(self) -> int:
@@ -69,15 +69,17 @@ class Network:
         return client.name in self._connections
 
     def connect(self, client: Client) -> None:
-        """Begin a connection to the process that lives."""
+        """Begin a connection to a process that lives."""
         assert not self.is_connected(client)
-        self._connections[client.name] = Connection(client, self._world.disk.life)
+        living = self._world.living()
+        process = living[0] if len(living) == 1 else self._random.choice(living)
+        self._connections[client.name] = Connection(client, process, process.life)
 
     def send(self, client: Client, to: int, request: Request) -> None:
         """Put a request on its way; `Client.answered` or `Client.lost` tells what came of it."""
         world, connection = self._world, self._connections[client.name]
         wait_ns = request.wait_ns if isinstance(request, Fetch | WatchGroup | PollGroup) else 0
-        patience_ns = max(self._patience_ns, _PATIENCE_NS + wait_ns)
+        patience_ns = max(self._patience_ns, world.options.patience_ns + wait_ns)
         connection.waiting[to] = (world.now + patience_ns, request)
         if not connection.is_watched:
             connection.is_watched = True
@@ -128,8 +130,8 @@ class Network:
             return
         if self._is_served(connection):
             connection.held[to] = None
-            self._world.receive(to, connection, request)
-        elif self._world.sight.node is not None and not connection.loses_replies:
+            connection.process.receive(to, connection, request)
+        elif connection.process.is_up and not connection.loses_replies:
             # A system that knows nothing of a connection resets it.
             self._world.later(self._delay(), self._give_up, connection)
 
@@ -142,11 +144,11 @@ class Network:
         if self._is_served(connection):
             connection.is_served = False
             held, connection.held = connection.held, {}
-            self._world.forget(held)
+            self._world.forget(connection.process, held)
 
     def _is_served(self, connection: Connection) -> bool:
-        world = self._world
-        return connection.is_served and world.sight.node is not None and connection.life == world.disk.life
+        process = connection.process
+        return connection.is_served and process.is_up and connection.life == process.life
 
     def reply(self, connection: Connection, to: int, reply: Reply) -> None:
         """Send an answer of the node on its way back."""
@@ -195,10 +197,10 @@ class Network:
         self._world.later(self._delay(), self._node_notices, connection)
         self._world.later(self._delay(), self._give_up, connection)
 
-    def node_died(self, *, silently: bool) -> None:
+    def node_died(self, process: "Process", *, silently: bool) -> None:
         """The process is gone; with its machine, nobody tells the clients."""
         for connection in list(self._connections.values()):
-            if not silently and not connection.loses_replies:
+            if connection.process is process and not silently and not connection.loses_replies:
                 self._world.later(self._delay(), self._give_up, connection)
 
     def heal(self) -> None:

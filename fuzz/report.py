@@ -6,30 +6,26 @@ from pathlib import Path
 
 import attrs
 
+from goqueue.fuzz.case import Case
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.sim import Verdict, run_world
 
 _LAST_EVENTS = 25
 
 
-def command_of(verdict: Verdict, steps: int | None) -> str:
-    """What runs the same world again."""
-    more = "" if steps is None else f" --steps {steps}"
-    return f"goqueue sim --seed {verdict.seed}{more} --trace"
-
-
-def explain_violation(verdict: Verdict, steps: int | None) -> str:
+def explain_violation(case: Case, verdict: Verdict) -> str:
     """Everything there is to say of a world that broke a promise; it is run once more for its last events."""
     last: deque[str] = deque(maxlen=_LAST_EVENTS)
-    again = run_world(verdict.seed, steps, report=last.append)
+    again = run_world(case.seed, options=case.options(), report=last.append)
     lines = [
         f"violation in seed {verdict.seed}, at step {verdict.steps}: {verdict.violation}",
         f"where: {verdict.place}",
         f"commit: {commit()}",
         f"options: {verdict.options.text() or 'all as they are'}",
+        *(f"calamity at {one.at_ns / 1e9:.1f} s: {one.text()}" for one in verdict.calamities),
         f"the last {len(last)} events:",
         *(f"  {line}" for line in last),
-        f"again: {command_of(verdict, steps)}",
+        f"again: {case.command()} --trace",
     ]
     if again != verdict:
         lines.append(f"the second run of this seed went another way: {again.digest}, not {verdict.digest}")

@@ -7,15 +7,18 @@ import gc
 import traceback
 from collections.abc import Callable
 from functools import partial
-from random import Random
 
 import attrs
-from attrs import define
+from attrs import define, field
 
+from goqueue.fuzz.calamities import Calamity
+from goqueue.fuzz.case import Case
 from goqueue.fuzz.healing import Healing
-from goqueue.fuzz.options import Options, draw_options
-from goqueue.fuzz.world import World
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.world import Watcher, World
 from goqueue.storage.capture import Capture
+
+_S = 1_000_000_000
 
 
 @define
@@ -32,12 +35,11 @@ class Verdict:
     counts: dict[str, int]
     violation: str | None
     place: str
+    calamities: list[Calamity] = field(factory=list)
 
     def as_json(self) -> dict[str, object]:
         """The same for programs."""
-        return {field.name: getattr(self, field.name) for field in attrs.fields(Verdict)} | {
-            "options": attrs.asdict(self.options)
-        }
+        return attrs.asdict(self)
 
 
 def run_world(
@@ -46,20 +48,22 @@ def run_world(
     options: Options | None = None,
     report: Callable[[str], None] | None = None,
     capture: str | None = None,
+    watch: Watcher | None = None,
 ) -> Verdict:
     """Live through one world; with a folder for it, everything that its processes are told is captured there."""
-    options = options if options is not None else draw_options(Random(f"{seed}/options"))
-    if steps is not None:
-        options.steps = steps
-    make_capture = partial(Capture, capture, in_place=True) if capture is not None else None
-    world = World(seed, options, report, make_capture)
+    options = options if options is not None else Case(seed, steps=steps).options()
+    world = World(seed, options, report, None if capture is None else partial(_capture, capture, options.nodes))
+    if watch is not None:
+        watch.begin(world)
+        world.watch = watch
     violation, place = None, ""
     was_collecting = gc.isenabled()
     # A world is short: what it leaves is cheaper to collect once than over and over while it lasts.
     gc.disable()
     try:
         world.begin()
-        while world.steps < options.steps and world.step():
+        until = options.seconds * _S or None
+        while (not options.steps or world.steps < options.steps) and world.step(until):
             pass
         Healing(world).run()
     except Exception as error:  # noqa: BLE001 - a broken promise or a broken product: either is what this is here to find
@@ -68,10 +72,16 @@ def run_world(
         world.close()
         if was_collecting:
             gc.enable()
+    lives = max(process.life for process in world.processes)
     return Verdict(
-        seed, options, world.digest, world.steps, world.disk.life, world.witness.acknowledged,
-        world.now // 1_000_000, world.counts, violation, place,
+        seed, options, world.digest, world.steps, lives, world.witness.acknowledged,
+        world.now // 1_000_000, world.counts, violation, place, world.calamities,
     )  # fmt: skip
+
+
+def _capture(folder: str, nodes: int, node_id: str) -> Capture:
+    """Where the processes of a node are taken down: in a cluster each node has a folder of its own."""
+    return Capture(folder if nodes == 1 else f"{folder}/{node_id}", in_place=True)
 
 
 def _place(error: BaseException) -> str:

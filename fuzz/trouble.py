@@ -9,6 +9,7 @@ from goqueue.core.log.segment import Segment
 from goqueue.storage.layout import CHECKPOINT_FILE, INDEX_ENDINGS, LOG_ENDING
 
 if TYPE_CHECKING:
+    from goqueue.fuzz.process import Process
     from goqueue.fuzz.world import World
 
 _JUMPS_MS = (-86_400_000, -5_000, -1, 1, 5_000, 3_700_000, 86_400_000)
@@ -31,35 +32,35 @@ class Trouble:
         self._breaks_disk = any(disk_rates) or options.p_full > 0.0
         self._breaks_links = any((options.p_cut, options.p_hang_up, options.p_half_open, options.p_stall))
 
-    def strike(self) -> None:
-        """Decide what goes wrong at this moment."""
+    def strike(self, process: "Process") -> None:
+        """Decide what goes wrong at this moment, with this process above all."""
         world, random, options = self._world, self._random, self._world.options
         if self._breaks_disk:
-            self._break_disk()
+            self._break_disk(process)
         if self._breaks_links:
             world.network.trouble()
         if random.random() < options.p_clock_jump:
             world.count("clock jump")
-            world.wall_skew_ms += random.choice(_SHORT_JUMPS_MS if options.sequenced else _JUMPS_MS)
+            process.wall_skew_ms += random.choice(_SHORT_JUMPS_MS if options.sequenced else _JUMPS_MS)
         if random.random() < options.p_pause:
             world.count("pause")
             world.now += random.choice(_PAUSES_NS)
         if random.random() < options.p_rot:
-            self._rot()
+            self._rot(process)
         if random.random() < options.p_cut_inside:
-            world.faults.operations_left = random.randint(0, 60)
-        if world.sight.node is None:
+            process.faults.operations_left = random.randint(0, 60)
+        if not process.is_up:
             return
         if random.random() < options.p_stop:
-            world.survive(lambda _: world.stop(), None)
+            process.survive(lambda _: process.stop(), None)
         elif random.random() < options.p_kill:
-            world.die(crash=False)
+            process.die(crash=False)
         elif random.random() < options.p_crash:
-            world.die(crash=True)
+            process.die(crash=True)
 
-    def _break_disk(self) -> None:
+    def _break_disk(self, process: "Process") -> None:
         world, random, options = self._world, self._random, self._world.options
-        disk = world.disk
+        disk = process.disk
         for operation, probability in (
             ("sync", options.p_sync_error),
             ("write", options.p_write_error),
@@ -76,7 +77,7 @@ class Trouble:
         if disk.conditions.capacity_bytes is not None and world.now >= self._full_until:
             disk.conditions.capacity_bytes = None
 
-    def _rot(self) -> None:
+    def _rot(self, process: "Process") -> None:
         """Flip a bit of a segment that its durable checkpoint vouches for: of its batches, which are lost, or an index.
 
         What no checkpoint names yet may be torn as well as rotten, once a crash has taken the synced mark, and nothing
@@ -86,28 +87,27 @@ class Trouble:
         cold = [
             (topic_id, partition, segment)
             for topic_id, partition in world.sight.partitions()
-            for segment in self._checkpointed(partition.log.stream)
+            for segment in self._checkpointed(process, partition.log.stream)
         ]
         if not cold:
             return
         topic_id, partition, segment = random.choice(cold)
         path = f"{partition.log.stream}/{segment.name}{random.choice(_ENDINGS)}"
-        durable = self._durable(path)
+        durable = self._durable(process, path)
         if durable:
             if path.endswith(LOG_ENDING):
                 world.history.rotten.add((topic_id, partition.number))
             world.count("bit rot")
-            world.disk.rot(path, random.randrange(len(durable)), random.randrange(8))
+            process.disk.rot(path, random.randrange(len(durable)), random.randrange(8))
 
-    def _checkpointed(self, stream: str) -> list[Segment]:
+    def _checkpointed(self, process: "Process", stream: str) -> list[Segment]:
         """The sealed segments that a crash at this moment would leave vouched for."""
-        content = self._durable(f"{stream}/{CHECKPOINT_FILE}")
+        content = self._durable(process, f"{stream}/{CHECKPOINT_FILE}")
         return decode_checkpoint(content).segments[:-1] if content else []
 
-    def _durable(self, path: str) -> bytes:
+    def _durable(self, process: "Process", path: str) -> bytes:
         """What a crash would leave of a file; nothing where there would be none, or where its name leads elsewhere."""
-        world = self._world
         try:
-            return world.disk.durable_bytes(path) if path in world.disk.paths() else b""
+            return process.disk.durable_bytes(path) if path in process.disk.paths() else b""
         except OSError:
             return b""

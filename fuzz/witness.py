@@ -12,10 +12,10 @@ from goqueue.core.cluster.topic_settings import log_config, setting
 from goqueue.core.errors import BatchError
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.log.config import UNLIMITED, Fsync
-from goqueue.core.node import Node
 from goqueue.core.records.batch import split, validate
 from goqueue.core.verbs import (
     NO_OFFSET,
+    Acks,
     AlterTopic,
     Code,
     DeleteTopic,
@@ -44,14 +44,12 @@ class Witness:
         self._altered: set[str] = set()
         self.acknowledged = 0
 
-    def asked(self, node: Node, to: int, name: str, request: Request) -> None:
-        """A request is about to be handed to the node."""
-        topic = getattr(request, "topic", getattr(request, "name", None))
-        leader = node.led.topics.get(topic) if topic is not None else None
-        # Letters are known by what they say of their past, and not as messages of the topic that they lie in.
-        is_known = leader is not None and not leader.topic.name.endswith(LETTERS_ENDING)
-        topic_id = leader.topic.topic_id if leader is not None and is_known else None
+    def asked(self, node_id: str, to: int, name: str, request: Request) -> None:
+        """A request is about to be handed to a node."""
+        topics, topic = self._sight.topics(), self._topic(request)
+        topic_id = None if topic is None else topic.topic_id
         asked = Asked(to, name, request, topic_id)
+        asked.node_id = node_id
         asked.at = self._sight.now
         asked.topics = self._sight.topic_ids() if isinstance(request, PollWork) else {}
         self._history.asked(asked)
@@ -61,11 +59,10 @@ class Witness:
         self._history.memberships.asked(asked.serial, asked.at, request)
         if isinstance(request, AlterTopic) and "fsync" in request.config:
             self._altered.add(request.name)
-        journal = node.led.topics.get(JOURNAL_TOPIC)
-        if journal is not None:
-            self._learn(journal.topic)
-        if leader is not None and topic_id is not None:
-            self._learn(leader.topic)
+        if JOURNAL_TOPIC in topics:
+            self._learn(topics[JOURNAL_TOPIC])
+        if topic is not None and topic_id is not None:
+            self._learn(topic)
             if isinstance(request, DeleteTopic):
                 self._history.doomed(topic_id)
         for checker in self._checkers:
@@ -75,7 +72,7 @@ class Witness:
         """When messages are to come, and how long they are to be delivered."""
         for message, record in zip(asked.messages, request.records, strict=True):
             message.ttl_ms = record.ttl_ms
-            due_ms = self._sight.wall_ms + record.delay_ms if record.due_ms is None else record.due_ms
+            due_ms = self._sight.least_ms + record.delay_ms if record.due_ms is None else record.due_ms
             if record.due_ms is not None or record.delay_ms:
                 # One that is sent again may come by the first time it was sent.
                 message.due_ms = due_ms if message.due_ms is None else min(message.due_ms, due_ms)
@@ -104,6 +101,8 @@ class Witness:
         asked = self._history.open.pop(to, None)
         if asked is None:
             raise Violation(f"request {to} was answered twice, or never asked: {reply}"[:500])
+        if self._sight.is_cluster and asked.topic_id is None:
+            self._look_again(asked)
         if isinstance(asked.request, Fetch) and isinstance(reply, Fetched):
             reply = self._believed(asked, asked.request, reply)
             if isinstance(reply, Fetched):
@@ -123,6 +122,21 @@ class Witness:
             for given in asked.given:
                 self._history.deliveries.give(asked.at, asked.request.member_id, given)
         self._history.deliveries.answered(asked.at, self._sight.now, asked.request, reply)
+
+    def _look_again(self, asked: Asked) -> None:
+        """In a cluster the node that answers may have known more than anybody did when it was asked."""
+        topic = self._topic(asked.request)
+        if topic is not None:
+            asked.topic_id = topic.topic_id
+            self._learn(topic)
+            for message in asked.messages:
+                message.topic_ids.append(topic.topic_id)
+
+    def _topic(self, request: Request) -> Topic | None:
+        """The topic of messages that a request is about."""
+        name = getattr(request, "topic", getattr(request, "name", None))
+        # Letters are known by what they say of their past, and not as messages of the topic that they lie in.
+        return None if name is None or name.endswith(LETTERS_ENDING) else self._sight.topics().get(name)
 
     def _believed(self, asked: Asked, fetch: Fetch, reply: Fetched) -> Reply:
         """What a client makes of batches: where bits have rotted, it stops before the first whose sum is wrong.
@@ -160,6 +174,8 @@ class Witness:
 
     def _message_answered(self, asked: Asked, message: Message, result: Published | Refusal, place: int) -> None:
         topic_id = asked.topic_id
+        if self._sight.is_cluster and not self._is_promise(asked.request):
+            return
         if isinstance(result, Refusal):
             message.is_refused = result.code in _FINAL and message.sends == 1
         elif topic_id is None:
@@ -177,14 +193,17 @@ class Witness:
             if is_strong or not self._history.was_voided(topic_id, asked):
                 self._history.acknowledged(message, at, result.offset + place, is_strong=is_strong)
 
+    def _is_promise(self, request: Request) -> bool:
+        """Whether an answer says more than that one node has a message, who may not lead any more soon."""
+        return isinstance(request, Publish | PublishBatch) and request.acks is Acks.ALL
+
     def _is_strong(self, topic_id: int) -> bool:
         """Whether an acknowledgement at this moment promises to survive a crash."""
         if self._history.is_strong(topic_id):
             return True
-        leaders = self._sight.node.led.topics.values() if self._sight.node is not None else ()
-        for leader in leaders:
-            if leader.topic.topic_id == topic_id:
-                return not self._is_changing(leader.topic.name) and setting(leader.topic.config, "fsync") == Fsync.EVERY
+        for topic in self._sight.topics().values():
+            if topic.topic_id == topic_id:
+                return not self._is_changing(topic.name) and setting(topic.config, "fsync") == Fsync.EVERY
         return False
 
     def _is_changing(self, name: str) -> bool:

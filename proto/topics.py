@@ -29,14 +29,14 @@ _INT64_MAX = (1 << 63) - 1
 
 
 def create_topic_request(message: v1.CreateTopicRequest) -> CreateTopic | Refusal:
-    """A topic to be made; a replication factor of 0 is one replica."""
+    """A topic to be made; a replication factor of 0 is the default of the cluster."""
     fields = contents(message)
     if not fields["name"]:
         return missing("name")
     config = config_of(fields["config"])
     if isinstance(config, Refusal):
         return config
-    return CreateTopic(fields["name"], fields["partitions"], fields["replication_factor"] or 1, config)
+    return CreateTopic(fields["name"], fields["partitions"], fields["replication_factor"], config)
 
 
 def alter_topic_request(message: v1.AlterTopicRequest) -> AlterTopic | Refusal:
@@ -100,7 +100,7 @@ def delete_topic_reply(reply: None) -> v1.DeleteTopicReply:  # noqa: ARG001 - it
 
 
 def describe_partitions_reply(reply: list[PartitionReply]) -> v1.DescribePartitionsReply:
-    """The partitions of a topic, all of which the answering node leads."""
+    """The partitions of a topic."""
     return made(v1.DescribePartitionsReply, partitions=[_partition(each) for each in reply])
 
 
@@ -109,6 +109,7 @@ def _partition(reply: PartitionReply) -> v1.Partition:
         v1.Partition,
         partition=reply.partition,
         leader=reply.leader,
+        leader_address=reply.leader_address,
         replicas=reply.replicas,
         isr=reply.isr,
         start_offset=reply.start_offset,

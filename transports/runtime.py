@@ -1,9 +1,10 @@
 """The one loop that drives a node: everything that came in is one turn, with one write for each stream and one sync.
 
 Requests of all connections gather while a turn runs; the next turn takes them together. What touches the disk is the
-business of `storage/node_disk.py`; what of it waits runs in threads here. A request costs no task, channel or lock of
-its own: one that was asked has its caller parked until the answer is there, one that was posted has the answer given to
-a function within the turn.
+business of `storage/node_disk.py`; what of it waits runs in threads here. Letters of peers gather like requests, in
+`peers/correspondence.py`, and go out as soon as the node has written them. A request costs no task, channel or lock of
+its own: one that was asked has its caller parked until the answer is there, one that was posted has the answer given
+to a function within the turn.
 
 Invariants: every request is answered once, unless it was forgotten; what publishes hold that were not answered is
 bounded by `admission_bytes_max`, as long as those who post wait for `room`.
@@ -24,18 +25,23 @@ from goqueue.core.node import Node, NodeOptions
 from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
+from goqueue.storage.identity import demand_alone
 from goqueue.storage.jobs import StreamJob
+from goqueue.storage.layout import FormatError
 from goqueue.storage.meters import StoreMeters
-from goqueue.storage.node_disk import Compaction, Leftovers, NodeDisk, Opening, Reading, Removal
+from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.open_log import system_wall_ms
 from goqueue.storage.store import Store
 from goqueue.storage.threads import DiskThreads
 from goqueue.transports.admission import Admission, weight
+from goqueue.transports.peers.correspondence import Correspondence
 from goqueue.transports.trio_parking import Alarm, Parking
 
 ADMISSION_BYTES_MAX = 256 << 20
 _CLOCK_NS = 1_000_000_000
 _ASIDE_MAX = 8
+# How long a node among others waits for all that it has before it serves.
+_BOOT_NS = 3_000_000_000
 
 
 class Runtime:
@@ -49,8 +55,11 @@ class Runtime:
         *,
         admission_bytes_max: int = ADMISSION_BYTES_MAX,
         capture: Capture | None = None,
+        post: Correspondence | None = None,
     ) -> None:
+        assert (post is None) == (options.cluster is None), "whoever has peers has letters"
         self._disk = disk
+        self._post = post
         self._options = options
         self._report = report
         self._inbox: list[tuple[int, Caller, Request]] = []
@@ -61,6 +70,8 @@ class Runtime:
         self._kicked = Parking()
         self._alarm = Alarm(self._kicked.wake)
         self._closing = False
+        # Set once others lead what was led here; None unless that was asked for.
+        self._left: trio.Event | None = None
         self.store_meters = StoreMeters()
         self._when_leaving: list[Callable[[], None]] = []
         self._capture_wanted = capture
@@ -124,6 +135,16 @@ class Runtime:
         """See Broker."""
         self._when_leaving.append(told)
 
+    async def leave(self, patience_s: float) -> None:
+        """Have others lead what is led here before this node stops, as long as that takes and it may take."""
+        if self._post is None:
+            return
+        self._left = trio.Event()
+        self._node.leave(time.monotonic_ns())
+        self._kicked.wake()
+        with trio.move_on_after(patience_s):
+            await self._left.wait()
+
     @property
     def held_bytes(self) -> int:
         """What publishes hold that were not answered yet."""
@@ -146,14 +167,17 @@ class Runtime:
             token = trio.lowlevel.current_trio_token()
             # A broker that is gone takes no notice of a job that ends after it.
             self._threads = DiskThreads(partial(_deliver, token, self._job_done))
+            options = await trio.to_thread.run_sync(self._claim)
             now = time.monotonic_ns()
-            self._node = Node(self._options, Clock(now, system_wall_ms()), now)
+            self._node = Node(options, Clock(now, system_wall_ms()), now)
             self._node_disk = NodeDisk(self._node, store, self._report)
             if self._capture_wanted is not None:
                 self.begin_capture(self._capture_wanted)
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
                 nursery.start_soon(self._alarm.run)
+                if self._post is not None:
+                    await nursery.start(self._post.run, self._kicked.wake)
                 await self._boot()
                 task_status.started()
                 try:
@@ -169,11 +193,22 @@ class Runtime:
             if capture is not None:
                 await _written(capture)
 
+    def _claim(self) -> NodeOptions:
+        """What the node is told, once it is certain that the folder is its own."""
+        if self._post is not None:
+            return self._post.claim(self._disk, self._options)
+        demand_alone(self._disk, self._options.node_id)
+        return self._options
+
     async def _boot(self) -> None:
-        """Turn until the metadata is read and every partition has been looked at."""
-        while not self._node.is_started():
+        """Turn until the metadata is read and every partition has been looked at.
+
+        A node among others begins to serve without all of that when it takes too long: for want of others, maybe.
+        """
+        until = None if self._post is None else time.monotonic_ns() + _BOOT_NS
+        while not self._node.is_started() and (until is None or time.monotonic_ns() < until):
             self._turn(time.monotonic_ns())
-            await self._pause(None)
+            await self._pause(until)
 
     async def _turns(self) -> None:
         clock_due = 0
@@ -183,6 +218,7 @@ class Runtime:
                 self._node.clock_moved(now, system_wall_ms())
                 clock_due = now + _CLOCK_NS
             self._turn(now)
+            self._follow_peers()
             await self._pause(clock_due)
 
     async def _pause(self, until: int | None) -> None:
@@ -198,13 +234,17 @@ class Runtime:
 
     def _turn(self, now: int) -> None:
         inbox, self._inbox = self._inbox, []
-        node, waiting = self._node, self._waiting
+        node, waiting, post = self._node, self._waiting, self._post
+        if post is not None:
+            post.deliver(now, node)
         for to, caller, request in inbox:
             if to in waiting:
                 node.ask(now, to, caller, request)
         node.wake(now)
         while ready := node.take(now):
             self._node_disk.act(now, ready)
+            if ready.letters and post is not None:
+                post.send(ready.letters)
             for send in ready.sends:
                 self._answer(send.to, send.reply)
         for work in self._node_disk.take(now):
@@ -214,6 +254,18 @@ class Runtime:
                 self._nursery.start_soon(self._run_aside, work)
         if self._capture is not None and not self._capture.turn(now, system_wall_ms()):
             self.end_capture()
+
+    def _follow_peers(self) -> None:
+        if self._post is None:
+            return
+        try:
+            self._post.follow(self._node)
+        except FormatError as error:
+            self._report(str(error))
+        # A controller that has peers hands its office over as well.
+        if self._left is not None and self._node.has_left:
+            if not (self._node.is_controller and self._post.network.peers):
+                self._left.set()
 
     def _answer(self, to: int, reply: Reply) -> None:
         waiting = self._waiting.pop(to, None)
@@ -261,7 +313,7 @@ class Runtime:
         self._node_disk.finish(time.monotonic_ns(), job)
         self._kicked.wake()
 
-    async def _run_aside(self, work: Opening | Removal | Reading | Compaction | Leftovers) -> None:
+    async def _run_aside(self, work: Work) -> None:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(work.run, limiter=self._aside)
         self._node_disk.finish(time.monotonic_ns(), work)

@@ -37,6 +37,7 @@ _LOG = (log_append, log_read, records, log_lookup, log_recovery, log_group_commi
 _BROKER = ("publish", "fetch", "single", "latency", "rest", "memory", "start")
 _GROUPS = ("rebalance", "consume", "start")
 _QUEUE = ("work", "calls", "parts", "delays", "burst")
+_CLUSTER = ("failover", "handover", "throughput", "catchup")
 
 
 @click.group()
@@ -118,6 +119,18 @@ def queue(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -
         _run("queue", queue_entries(sizes), sizes, (folder, patterns, as_json))
 
 
+@bench.command()
+@_measured
+def cluster(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure a cluster: brokers that are killed or stopped under load, replication, catching up.
+
+    Three brokers run in processes of their own and share all cores with the load. It takes about six minutes, and up to
+    4 GB of disk that it gives back.
+    """
+    sizes = QUICK if quick else FULL
+    _run("cluster", cluster_entries(sizes), sizes, (folder, patterns, as_json))
+
+
 def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, tuple[str, ...], bool]) -> None:
     """Take the figures that are asked for, and print them."""
     folder, patterns, as_json = options
@@ -148,6 +161,12 @@ def group_entries(sizes: Sizes) -> list[Entry]:
 def queue_entries(sizes: Sizes) -> list[Entry]:
     """All figures of `bench queue`, in the order in which they are taken."""
     modules = [import_module(f"goqueue.cli.bench.queue_{name}") for name in _QUEUE]
+    return [entry for module in modules for entry in module.entries(sizes)]
+
+
+def cluster_entries(sizes: Sizes) -> list[Entry]:
+    """All figures of `bench cluster`, in the order in which they are taken."""
+    modules = [import_module(f"goqueue.cli.bench.cluster_{name}") for name in _CLUSTER]
     return [entry for module in modules for entry in module.entries(sizes)]
 
 

@@ -41,6 +41,10 @@ class Sizes:
     late_ms: int
     burst: int
     burst_ahead_ms: int
+    # Of clusters: how often a broker is killed, what is replicated, and how much a follower misses.
+    failovers: int
+    replicated_batches: int
+    behind_bytes: int
 
 
 FULL = Sizes(
@@ -71,6 +75,9 @@ FULL = Sizes(
     late_ms=60_000,
     burst=100_000,
     burst_ahead_ms=10_000,
+    failovers=20,
+    replicated_batches=3_000,
+    behind_bytes=GB,
 )
 QUICK = Sizes(
     rounds=2,
@@ -100,4 +107,7 @@ QUICK = Sizes(
     late_ms=1_000,
     burst=1_000,
     burst_ahead_ms=2_000,
+    failovers=1,
+    replicated_batches=100,
+    behind_bytes=8 * MB,
 )

@@ -1,108 +1,65 @@
 """All keys of a broker's settings: what each holds, its default, and the flag and variable that stand for it.
 
-Names that users know from elsewhere are kept, so the table holds keys whose time has not come: of these one value is
-taken, the one that describes what this release does, and others are refused with a sentence. Keys under `producer`, and
-two of `consumer`, are checked and used by nothing in a broker.
+Names that users know from elsewhere are kept. Keys under `producer`, and two of `consumer`, are checked and used by
+nothing in a broker; what has one value only is refused with a sentence where it is another.
 """
 
-from typing import Any, Generic, TypeVar
-
-from attrs import define
+from typing import Any
 
 from goqueue.cli.settings import kinds
-from goqueue.cli.settings.kinds import DAY_MS, NUMBER, Kind
+from goqueue.cli.settings.cluster_keys import CLUSTER_KEYS, FLAGGED_CLUSTER, INTERNAL
+from goqueue.cli.settings.key import Key, flagged
+from goqueue.cli.settings.kinds import DAY_MS
 from goqueue.core.work.settings import SPAN_MS_MAX
 
-ALONE = "this release runs alone, without other nodes"
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 GRACE_MS_MAX = DAY_MS
 _CAPTURE_MIN = 64 << 10
 _COUNT_MAX = 1_000_000
 
-T = TypeVar("T")
-
-
-@define
-class Key(Generic[T]):
-    """One setting."""
-
-    name: str
-    kind: Kind[T]
-    default: str
-    meaning: str
-    # The option of `goqueue serve`, without its dashes, and the variable; "" for what only a file says.
-    flag: str = ""
-    variable: str = ""
-    is_hidden: bool = False
-
-    @property
-    def label(self) -> str:
-        """How a problem names it that the file is not to blame for."""
-        return f"--{self.flag} ({self.variable})" if self.flag else self.name
-
-    @property
-    def option(self) -> str:
-        """Its name among the values that click hands over."""
-        return self.flag.replace("-", "_")
-
-
-def _flag(
-    flag: str, name: str, kind: Kind[T], default: str, meaning: str, *, variable: str = "", is_hidden: bool = False
-) -> Key[T]:
-    """A key with a flag; its variable is named after the flag unless it has a name of its own."""
-    variable = variable or "GOQUEUE_" + flag.upper().replace("-", "_")
-    return Key(name, kind, default, meaning, flag, variable, is_hidden)
-
-
-HTTP = _flag(
+HTTP = flagged(
     "http", "broker.listeners.http", kinds.address(":8080"), ":8080", "Where REST and gRPC are served.",
     variable="GOQUEUE_HTTP_ADDR",
 )  # fmt: skip
-GRPC = _flag(
+GRPC = flagged(
     "grpc", "broker.listeners.grpc", kinds.address(":9000", may_be_off=True), ":9000",
     "A second such port, where clients of gRPC look; or off.", variable="GOQUEUE_GRPC_ADDR",
 )  # fmt: skip
-METRICS = _flag(
+METRICS = flagged(
     "metrics", "metrics.listen", kinds.address(":9090", may_be_off=True), ":9090",
     "Where /metrics and health are served; or off.", variable="GOQUEUE_METRICS_ADDR",
 )  # fmt: skip
-NODE = _flag("node-id", "broker.nodeId", kinds.name(), "node-1", "The name of this node.")
-FOLDER = _flag("data-dir", "broker.dataDir", kinds.path(), "./goqueue-data", "Where data is kept.")
-CERT = _flag(
+NODE = flagged("node-id", "broker.nodeId", kinds.name(), "node-1", "The name of this node.")
+FOLDER = flagged("data-dir", "broker.dataDir", kinds.path(), "./goqueue-data", "Where data is kept.")
+CERT = flagged(
     "tls-cert", "broker.tls.cert", kinds.path(may_be_empty=True), "",
     "The file with the certificate chain of both ports; SIGHUP reads it again.",
 )  # fmt: skip
-KEY = _flag("tls-key", "broker.tls.key", kinds.path(may_be_empty=True), "", "The file with the key to it.")
-GRACE = _flag("grace", "broker.grace", kinds.span(0, GRACE_MS_MAX), "10s", "How long a stop may take, as in 30s.")
-CAPTURE = _flag(
+KEY = flagged("tls-key", "broker.tls.key", kinds.path(may_be_empty=True), "", "The file with the key to it.")
+GRACE = flagged("grace", "broker.grace", kinds.span(0, GRACE_MS_MAX), "10s", "How long a stop may take, as in 30s.")
+CAPTURE = flagged(
     "capture", "capture.folder", kinds.path(may_be_empty=True), "",
     "Write all that the node is told into this folder; SIGUSR1 begins and ends it.",
 )  # fmt: skip
-CAPTURE_BYTES = _flag(
+CAPTURE_BYTES = flagged(
     "capture-bytes", "capture.bytes", kinds.size(_CAPTURE_MIN, None, "1GiB"), "1GiB",
     "How large all captures in the folder may be together.",
 )  # fmt: skip
-CAPTURE_FILE_BYTES = _flag(
+CAPTURE_FILE_BYTES = flagged(
     "capture-file-bytes", "capture.fileBytes", kinds.size(_CAPTURE_MIN, None, "64MiB"), "64MiB",
     "How large a file of a capture grows.",
 )  # fmt: skip
-CAPTURE_RECORDS = _flag(
+CAPTURE_RECORDS = flagged(
     "capture-records", "capture.records", kinds.switch(), "off",
     "Whether captures keep the records of batches, and all that came out, in words: on or off.",
 )  # fmt: skip
-LEVEL = _flag("log-level", "logging.level", kinds.one_of(*LEVELS), "info", f"One of {', '.join(LEVELS)}.")
-FORMAT = _flag("log-format", "logging.format", kinds.one_of(*FORMATS), "text", f"One of {', '.join(FORMATS)}.")
-INTERNAL = _flag(
-    "internal", "broker.listeners.internal", kinds.fixed(":7000", f"{ALONE}, and does not listen there", kinds.OFF),
-    ":7000", "For other nodes.", variable="GOQUEUE_INTERNAL_ADDR", is_hidden=True,
-)  # fmt: skip
-PEERS = _flag("peers", "cluster.peers", kinds.nobody(f"{ALONE}; leave it empty"), "", "Other nodes.", is_hidden=True)
-
+LEVEL = flagged("log-level", "logging.level", kinds.one_of(*LEVELS), "info", f"One of {', '.join(LEVELS)}.")
+FORMAT = flagged("log-format", "logging.format", kinds.one_of(*FORMATS), "text", f"One of {', '.join(FORMATS)}.")
 # In the order in which `goqueue serve --help` lists them.
 FLAGGED: tuple[Key[Any], ...] = (
     HTTP, GRPC, METRICS, NODE, FOLDER, CERT, KEY, GRACE, CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
-    LEVEL, FORMAT, INTERNAL, PEERS,
+    LEVEL, FORMAT, *FLAGGED_CLUSTER,
 )  # fmt: skip
 
 SEGMENT_SIZE = Key(
@@ -126,8 +83,8 @@ PARTITIONS = Key(
     "defaults.topic.partitions", kinds.whole(1, 10_000), "6", "The partitions of a topic that is made without a number."
 )
 REPLICATION = Key(
-    "defaults.topic.replicationFactor", kinds.fixed("1", f"{ALONE}, so there is one copy", written=NUMBER), "1",
-    "The copies of a topic.",
+    "defaults.topic.replicationFactor", kinds.whole(1, 100), "1",
+    "The copies of a topic that is made without a number.",
 )  # fmt: skip
 RETENTION_HOURS = Key(
     "defaults.topic.retention.hours", kinds.whole(1, _COUNT_MAX, unlimited=True), "168",
@@ -171,9 +128,7 @@ KEYS: tuple[Key[Any], ...] = (
     Key("producer.batchSize", kinds.size(0, 1 << 30, "16KiB"), "16384", "How large a batch grows."),
     Key("producer.lingerMs", kinds.whole(0, 60_000), "5", "How long a batch waits for more."),
     Key("producer.acks", kinds.one_of("none", "leader", "all"), "all", "What a message waits for."),
-    PEERS,
-    Key("cluster.discovery", kinds.fixed("static", ALONE), "static", "How other nodes are found."),
-    Key("cluster.quorum", kinds.fixed("majority", ALONE), "majority", "How many nodes have to agree."),
+    *CLUSTER_KEYS,
     METRICS_ENABLED, METRICS,
     LEVEL, FORMAT,
     CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,

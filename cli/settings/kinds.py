@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 from attrs import define
 
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
+from goqueue.transports.peers.addresses import PeerAddress, parse_peer
 
 # How something is written in YAML.
 NOTHING, TRUTH, NUMBER, TEXT, LIST = "nothing", "truth", "number", "text", "list"
@@ -185,23 +186,47 @@ def switch() -> Kind[bool]:
     return Kind("on or off", parse, frozenset({TRUTH, TEXT}))
 
 
-def fixed(only: str, why: str, *also: str, written: str = TEXT) -> Kind[str | int]:
-    """A key whose time has not come: one value, which is harmless, and a sentence for all others."""
+def peers() -> Kind[list[PeerAddress]]:
+    """Addresses of other nodes, with names or without."""
 
-    def parse(text: str) -> str | int:
-        if text.lower() not in {only, *also}:
-            raise ValueError(f"found {shown(text)}, expected {only}: {why}")
-        return int(text) if written == NUMBER else text.lower()
+    def parse(text: str) -> list[PeerAddress]:
+        found = [parse_peer(each) for each in text.split(",") if each.strip()]
+        said = [each.node_id or str(each) for each in found]
+        for each in said:
+            if said.count(each) > 1:
+                raise ValueError(f"{each} is there twice")
+        return found
 
-    return Kind(only, parse, frozenset({written}))
+    return Kind("a list of addresses such as node-2@10.0.0.2:7000", parse, frozenset({LIST, TEXT, NOTHING}))
 
 
-def nobody(why: str) -> Kind[list[str]]:
-    """A list that has to be empty in this release."""
+def names() -> Kind[list[str]]:
+    """Names of nodes."""
+    one = name()
 
     def parse(text: str) -> list[str]:
-        if text.strip():
-            raise ValueError(f"found {shown(text)}; {why}")
-        return []
+        return [one.parse(each.strip()) for each in text.split(",") if each.strip()]
 
-    return Kind("an empty list", parse, frozenset({LIST, TEXT, NOTHING}))
+    return Kind("a list of names", parse, frozenset({LIST, TEXT, NOTHING}))
+
+
+def words(length_max: int = 200) -> Kind[str]:
+    """Any text on one line, or none."""
+
+    def parse(text: str) -> str:
+        if len(text) > length_max or not text.isprintable():
+            raise ValueError(f"{shown(text)} is no text of up to {length_max} printable characters")
+        return text.strip()
+
+    return Kind(f"a text of up to {length_max} characters", parse, frozenset({TEXT, NOTHING}))
+
+
+def fixed(only: str, why: str) -> Kind[str]:
+    """A key that has one value, and a sentence for all others."""
+
+    def parse(text: str) -> str:
+        if text.lower() != only:
+            raise ValueError(f"found {shown(text)}, expected {only}: {why}")
+        return only
+
+    return Kind(only, parse)

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from attrs import define
 
 from goqueue.cli.settings.document import ANYTHING, Document, Entry
-from goqueue.cli.settings.keys import KEYS, Key
+from goqueue.cli.settings.key import Key
+from goqueue.cli.settings.keys import KEYS
 from goqueue.cli.settings.kinds import LIST, NOTHING, NUMBER, TEXT, shown
 
 T = TypeVar("T")

@@ -100,6 +100,11 @@ class Recorder(Node):
         self._notes.call(now, "peer_lost", (peer,))
         self.node.peer_lost(now, peer)
 
+    def peer_gone(self, now: int, peer: str) -> None:
+        """Note that the process of a peer is no more, and pass it on."""
+        self._notes.call(now, "peer_gone", (peer,))
+        self.node.peer_gone(now, peer)
+
     def vote_saved(self, now: int, vote: SaveVote) -> None:
         """Note a vote that is kept, and pass it on."""
         self._notes.call(now, "vote_saved", (vote,))

@@ -115,6 +115,11 @@ class Controller:
                 self.liveness.forget(node_id)
         self._office.tidy_at = min(self._office.tidy_at, now + _SOON_NS)
 
+    def peer_gone(self, now: int, state: ClusterState, peer: str) -> None:
+        """A node's process has certainly ended: it is dead, unless it is heard of before the next `wake`."""
+        if self._office is not None and peer in state.nodes and self.liveness.silent_ns(now, peer) is not None:
+            self.liveness.expect(peer, now)
+
     # --- what nodes ask
 
     def heartbeat(self, now: int, state: ClusterState, request: NodeHeartbeat) -> NodeHeartbeatReply:

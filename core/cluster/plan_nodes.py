@@ -27,12 +27,13 @@ NODES_MAX = 1000
 _NAMED_MAX = 5
 
 
-def drafts(state: ClusterState) -> Iterator[Draft]:
-    """Every place, in order of the topics' names."""
+def drafts(state: ClusterState, node_id: str = "") -> Iterator[Draft]:
+    """Every place, or those that a node has a replica of, in order of the topics' names."""
     for name in sorted(state.topics):
         topic = state.topics[name]
-        for number in sorted(topic.placements):
-            yield draft(topic, number)
+        for number, placed in sorted(topic.placements.items()):
+            if not node_id or node_id in placed.replicas:
+                yield draft(topic, number)
 
 
 def altered(state: ClusterState, changed: Draft) -> list[MetadataRecord]:
@@ -117,9 +118,7 @@ def _whereabouts(node: NodeState | NodeRegistered) -> tuple[str, ...]:
 def _begun_anew(state: ClusterState, request: RegisterNode, known: NodeState) -> Iterator[MetadataRecord]:
     standing = {**standings(state), request.node_id: Standing.LIVE}
     is_other = known.incarnation != request.incarnation
-    for changed in drafts(state):
-        if request.node_id not in changed.replicas:
-            continue
+    for changed in drafts(state, request.node_id):
         if is_other and request.node_id in changed.isr:
             _restart(changed, request.node_id, standing)
         if not changed.leader and (changed.is_unclean_allowed or changed.heir(standing)):
@@ -148,7 +147,7 @@ def plan_dead(state: ClusterState, request: DeclareDead) -> Plan:
         return []
     standing = {**standings(state), request.node_id: Standing.DEAD}
     records: list[MetadataRecord] = [NodeStanding(request.node_id, Standing.DEAD)]
-    for changed in drafts(state):
+    for changed in drafts(state, request.node_id):
         changed.drop(request.node_id)
         if changed.leader == request.node_id:
             changed.elect(standing)
@@ -174,7 +173,7 @@ def plan_drain(state: ClusterState, request: Drain) -> Plan:
     records: list[MetadataRecord] = [NodeStanding(request.node_id, wanted)] if known.standing is not wanted else []
     if request.is_on:
         standing = {**standings(state), request.node_id: wanted}
-        for changed in drafts(state):
+        for changed in drafts(state, request.node_id):
             hand_over(changed, request.node_id, standing)
             records += altered(state, changed)
     return records
@@ -199,7 +198,7 @@ def plan_leave(state: ClusterState, request: LeaveNode) -> Plan:
     records: list[MetadataRecord] = []
     if known.standing is not Standing.STOPPING:
         records.append(NodeStanding(request.node_id, Standing.STOPPING))
-    for changed in drafts(state):
+    for changed in drafts(state, request.node_id):
         hand_over(changed, request.node_id, standing)
         if changed.leader != request.node_id and any(
             standing.get(one) in _LASTING for one in changed.isr if one != request.node_id
@@ -217,7 +216,7 @@ def plan_forget(state: ClusterState, request: ForgetNode) -> Plan:
     if known.standing is not Standing.DEAD:
         message = f"node {request.node_id} is {known.standing}: stop it first, and wait until it is known to be dead"
         return Refusal(Code.INVALID, message, "node_id")
-    held = [one for one in drafts(state) if request.node_id in one.replicas]
+    held = [*drafts(state, request.node_id)]
     alone = [one for one in held if one.isr == [request.node_id]]
     if alone and not request.accept_loss:
         named = ", ".join(f"{one.topic}/{one.partition}" for one in alone[:_NAMED_MAX])

@@ -22,7 +22,7 @@ _WIDENED_MAX = 20
 
 def plan_tidy(state: ClusterState, request: Tidy) -> Plan:
     """The records of a round; none when all is well."""
-    tidier = _Tidier(standings(state), loads(state), request.settled)
+    tidier = _Tidier(state, request.settled)
     records: list[MetadataRecord] = []
     for name in sorted(state.topics):
         topic = state.topics[name]
@@ -37,9 +37,12 @@ def plan_tidy(state: ClusterState, request: Tidy) -> Plan:
 class _Tidier:
     """One round, and how much of it is left."""
 
-    def __init__(self, standing: dict[str, Standing], chosen: Loads, settled: list[str]) -> None:
-        self._standing = standing
-        self._loads = chosen
+    def __init__(self, state: ClusterState, settled: list[str]) -> None:
+        self._state = state
+        self._standing = standings(state)
+        self._living = [*self._standing.values()].count(Standing.LIVE)
+        # Counted when it is first asked for: mostly it is not.
+        self._loads: Loads | None = None
         self._settled = settled
         self._preferred_left = _PREFERRED_MAX
         self._widened_left = _WIDENED_MAX
@@ -50,7 +53,7 @@ class _Tidier:
             placed.leader != placed.replicas[0]
             or self._standing.get(placed.leader) is not Standing.LIVE
             or bool(placed.adding or placed.removing)
-            or (len(placed.replicas) < OWN_REPLICAS and is_own(topic))
+            or (len(placed.replicas) < min(OWN_REPLICAS, self._living) and is_own(topic))
         )
 
     def look(self, changed: Draft) -> None:
@@ -73,8 +76,9 @@ class _Tidier:
     def _widen(self, changed: Draft) -> None:
         if not is_own(changed.topic) or changed.is_moving or not self._widened_left:
             return
-        wanted = min(OWN_REPLICAS, len(self._loads.leading))
+        wanted = min(OWN_REPLICAS, self._living)
         if len(changed.replicas) < wanted:
+            self._loads = self._loads or loads(self._state)
             self._widened_left -= 1
             changed.aim(self._loads.widen(changed.replicas, wanted))
 

@@ -1,17 +1,28 @@
-"""What has become of leaders and ISRs since the node began, counted from the records as they are agreed on.
+"""What has become of leaders and ISRs since the node began, seen from how places differ from what they were.
 
-Every node sees the same records, so each counts the same, from its own start on. What a node reads when it starts, or
-gets as a whole from another, is no event.
+Every node sees the same places, so each counts the same, from its own start on. What a node reads when it starts, or
+gets as a whole from another, is no event; of changes that it learns of at once the last one counts.
 """
+
+from collections.abc import Iterable
 
 from attrs import define, field
 
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.describe import health
-from goqueue.core.cluster.records import MetadataRecord, PartitionPlaced, Standing, TopicDeleted
+from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.verbs import ClusterFigures
 
 _MS = 1_000_000
+
+
+@define
+class _Seen:
+    """A place as it was, and since when it is without a leader."""
+
+    epoch: int
+    isr: list[str]
+    leaderless_since: int | None
 
 
 @define
@@ -26,8 +37,8 @@ class Tally:
     latency_count: int = 0
     latency_ms_sum: int = 0
     _controller: tuple[str, int] = ("", 0)
-    # Since when partitions are without a leader.
-    _leaderless: dict[tuple[str, int], int] = field(factory=dict)
+    # By topic, with the id that it had, and partition.
+    _seen: dict[str, tuple[int, dict[int, _Seen]]] = field(factory=dict)
 
     def led_by(self, controller: str, term: int) -> None:
         """Somebody is the controller in a term; the same once more is no election."""
@@ -35,31 +46,46 @@ class Tally:
             self._controller = (controller, term)
             self.controller_elections += 1
 
-    def before(self, now: int, state: ClusterState, record: MetadataRecord) -> None:
-        """A record is about to be applied to a state."""
-        if isinstance(record, TopicDeleted):
-            for key in [key for key in self._leaderless if key[0] == record.name]:
-                del self._leaderless[key]
-        if not isinstance(record, PartitionPlaced):
-            return
-        topic = state.topics.get(record.topic)
-        placed = topic.placements.get(record.partition) if topic is not None else None
-        if placed is not None:
-            self._replaced(now, placed, record)
+    def begin(self, now: int, state: ClusterState) -> None:
+        """Take a whole state as it is."""
+        self._seen.clear()
+        self.follow(now, state, state.topics)
 
-    def _replaced(self, now: int, placed: Placement, record: PartitionPlaced) -> None:
-        key = (record.topic, record.partition)
-        self.isr_shrinks += any(one not in record.isr for one in placed.isr)
-        self.isr_expands += any(one not in placed.isr for one in record.isr)
-        if record.leader_epoch == placed.leader_epoch:
+    def follow(self, now: int, state: ClusterState, topics: Iterable[str]) -> None:
+        """Count what is another way in some topics, which may be gone."""
+        for name in topics:
+            topic = state.topics.get(name)
+            if topic is None:
+                self._seen.pop(name, None)
+                continue
+            topic_id, seen = self._seen.get(name, (topic.topic_id, {}))
+            if topic_id != topic.topic_id:
+                seen = {}
+            self._seen[name] = (topic.topic_id, seen)
+            for number, placed in topic.placements.items():
+                before = seen.get(number)
+                if before is None:
+                    seen[number] = _Seen(placed.leader_epoch, placed.isr, None if placed.leader else now)
+                elif (before.epoch, before.isr) != (placed.leader_epoch, placed.isr):
+                    self._replaced(now, before, placed)
+
+    def _replaced(self, now: int, before: _Seen, placed: Placement) -> None:
+        self.isr_shrinks += any(one not in placed.isr for one in before.isr)
+        self.isr_expands += any(one not in before.isr for one in placed.isr)
+        if placed.leader_epoch != before.epoch:
+            self._led_anew(now, before, placed)
+        before.epoch, before.isr = placed.leader_epoch, placed.isr
+
+    def _led_anew(self, now: int, before: _Seen, placed: Placement) -> None:
+        if not placed.leader:
+            if before.leaderless_since is None:
+                before.leaderless_since = now
             return
-        if not record.leader:
-            self._leaderless.setdefault(key, now)
-            return
+        since = now if before.leaderless_since is None else before.leaderless_since
+        before.leaderless_since = None
         self.leader_elections += 1
         # Whoever leads without having been in sync lacks what was acknowledged.
-        self.unclean_elections += record.leader not in placed.isr
-        since = self._leaderless.pop(key, now)
+        self.unclean_elections += placed.leader not in before.isr
         self.latency_count += 1
         self.latency_ms_sum += (now - since) // _MS
 

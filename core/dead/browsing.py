@@ -81,12 +81,9 @@ class Page:
         """Take in what another node has found in the partition."""
         self.letters += found.letters
         self._size += sum(len(letter.key or b"") + len(letter.value or b"") for letter in found.letters)
-        if found.after is not None:
-            self.offset = found.after.get(self._number, self.offset)
-            self.is_full = True
-        elif self._size > _PAGE_BYTES or len(self.letters) >= self.limit:
-            self.offset = found.letters[-1].offset + 1 if found.letters else self.offset
-            self.is_full = True
+        self.offset = max(self.offset, found.reached)
+        is_full = self._size > _PAGE_BYTES or len(self.letters) >= self.limit
+        self.is_full = is_full or found.after is not None
 
 
 @define(eq=False)
@@ -117,7 +114,8 @@ class Browsing:
         while self.answer is None:
             if self._page.is_full or self._at >= self._partitions:
                 is_all = self._at >= self._partitions
-                self.answer = DeadLetters(self._page.letters, None if is_all else self._after)
+                reached = -1 if self._request.only < 0 else self._page.offset
+                self.answer = DeadLetters(self._page.letters, None if is_all else self._after, reached)
                 return
             book = self._yard.book((self.topic, self._at))
             gone = Gone() if book is None else book.moves.gone

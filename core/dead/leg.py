@@ -88,14 +88,14 @@ class Leg:
     def step(self, now: int) -> None:
         """Go as far as there is nothing to wait for."""
         book, carrier = self._yard.book(self.slot), self._carriers.get(self.slot)
-        if self.trouble:
+        if self.trouble or self.is_done:
             return
         if book is None or carrier is None:
             self.reset()
             return
         if book is not self._book or book.load != self._load:
             self.reset()
-            self._book, self._load, self.is_done = book, book.load, False
+            self._book, self._load = book, book.load
         trouble = carrier.troubles.pop(self.redrive_id, "")
         if trouble:
             self.trouble = trouble

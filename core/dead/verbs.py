@@ -58,10 +58,14 @@ class DeadLetter:
 
 @define
 class DeadLetters:
-    """A page of dead letters; `after` goes into the request for the next one, and is None when that is all."""
+    """A page of dead letters; `after` goes into the request for the next one, and is None when that is all.
+
+    `reached` tells another node how far it has come in the one partition that was asked for.
+    """
 
     letters: list[DeadLetter]
     after: dict[int, int] | None = None
+    reached: int = -1
 
 
 @define

@@ -63,7 +63,10 @@ class Dispatch:
     def _life(self, node: str) -> int:
         """The life of another node that may be asked; 0 where there is none."""
         known = self._bearings.state().nodes.get(node)
-        return 0 if known is None or known.standing is Standing.DEAD else known.incarnation
+        if known is None or known.standing is Standing.DEAD:
+            return 0
+        has_left = known.standing is Standing.STOPPING and node not in self._met
+        return 0 if has_left else known.incarnation
 
     def _post(self, to: str, message: ForwardingMessage) -> None:
         self.letters.append(Letter(to, message))
@@ -260,6 +263,7 @@ class Dispatch:
         """Letters to and from a node may have been lost."""
         self._met.pop(peer, None)
         self._outgoing.peer_lost(now, peer)
+        self._outgoing.nodes_changed(now)
 
     def routes_changed(self, now: int) -> None:
         """The state, or who the controller is, has changed: what was held may go on."""

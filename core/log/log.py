@@ -36,8 +36,9 @@ from goqueue.core.log.effects import (
     WriteIndex,
 )
 from goqueue.core.log.epochs import EpochCache
+from goqueue.core.log.errors import OffsetOutOfRange
 from goqueue.core.log.producers import OWN_IDS, Producers
-from goqueue.core.log.retention import NEVER_MS, expired_count, is_expired, next_removal_ms
+from goqueue.core.log.retention import HELD_MS, NEVER_MS, expired_count, held_count, is_expired, next_removal_ms
 from goqueue.core.log.segment import NO_TIMESTAMP, RELATIVE_OFFSET_MAX, Segment
 from goqueue.core.log.segments import SegmentList
 from goqueue.core.log.tail import SegmentTail
@@ -48,16 +49,6 @@ _NEVER = 1 << 63
 
 class LogUnsound(GoQueueError):
     """The log takes no appends at the moment: its disk failed, or its end is being cut; try again later."""
-
-
-class OffsetOutOfRange(GoQueueError):
-    """An offset below the log's start or beyond its end; both are in the error."""
-
-    def __init__(self, offset: int, start: int, end: int) -> None:
-        super().__init__(f"offset {offset} is out of range: the log holds offsets from {start} up to {end}")
-        self.offset = offset
-        self.start = start
-        self.end = end
 
 
 @define
@@ -83,6 +74,8 @@ class Log:
         self._effects: list[Effect] = []
         self._buffers: list[Buffer] = []
         self._cursors = Cursors()
+        # What lies here or behind stays, however old: not all replicas are known to have it.
+        self.held_from = _NEVER
         self._adopt(state)
 
     def _adopt(self, state: LogState) -> None:
@@ -351,7 +344,9 @@ class Log:
         config, wall_ms = self.config, self._clock.wall_ms(now)
         active, sealed = self._tail.segment, self._segments.sealed
         count = expired_count(sealed, active, config, self.start_offset, wall_ms)
-        if count == len(sealed) and active.size and is_expired(active, config, self.start_offset, wall_ms):
+        count = held_count(sealed, count, self.held_from)
+        is_whole = count == len(sealed) and 0 < active.next_offset <= self.held_from
+        if is_whole and active.size and is_expired(active, config, self.start_offset, wall_ms):
             self._roll(now)
             count += 1
         if count:
@@ -359,6 +354,8 @@ class Log:
             self.start_offset = max(self.start_offset, self._segments.first_base)
             self.epochs.cut_before(self.start_offset)
         self._expiry_due_ms = next_removal_ms(self._segments, self.config)
+        if self._expiry_due_ms <= wall_ms:
+            self._expiry_due_ms = wall_ms + HELD_MS
         return count
 
     def delete_before(self, now: int, offset: int) -> int:

@@ -11,6 +11,8 @@ from goqueue.core.log.segment import NO_TIMESTAMP, Segment
 from goqueue.core.log.segments import SegmentList
 
 NEVER_MS = 1 << 63
+# What may go and is held back for replicas is looked at again so much later.
+HELD_MS = 1000
 
 
 def expiry_ms(segment: Segment, retention_ms: int) -> int:
@@ -32,6 +34,13 @@ def expired_count(sealed: Sequence[Segment], active: Segment, config: LogConfig,
             break
         surplus -= segment.size
         count += 1
+    return count
+
+
+def held_count(sealed: Sequence[Segment], count: int, held_from: int) -> int:
+    """How many of the oldest `count` segments lie wholly below `held_from`."""
+    while count and sealed[count - 1].next_offset > held_from:
+        count -= 1
     return count
 
 

@@ -29,7 +29,8 @@ from collections.abc import Sequence
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.log.effects import Effect, Read, SyncToken
-from goqueue.core.log.log import Log, LogState, LogUnsound, OffsetOutOfRange
+from goqueue.core.log.errors import OffsetOutOfRange
+from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.log.producers import OWN_IDS, Produced
 from goqueue.core.partition.history import History
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
@@ -310,6 +311,7 @@ class Partition:
         if self.leadership is not None:
             held = self.leadership.held(self.ends, kept)
             self._answer_below(self._hasty, kept)
+            self.log.held_from = max(held, self.high_watermark)
         if held > self.high_watermark:
             self.high_watermark = held
         self._answer_below(self._unacknowledged, self.high_watermark)

@@ -38,6 +38,12 @@ class Follower:
         """Whether there is a leader, heard of so lately that there is no reason to vote for another."""
         return now < self._loyal_until
 
+    def lose_leader(self, now: int) -> None:
+        """The leader's process is certainly gone: be loyal to it no more, and ask for votes soon, not all at once."""
+        self._leader = ""
+        self._loyal_until = now
+        self._due = now + self._quorum.draw_beat()
+
     def has_voted(self, now: int) -> None:
         """Somebody asked for votes with success: leave it some time."""
         self._due = self._quorum.draw_election(now)

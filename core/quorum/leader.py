@@ -195,14 +195,19 @@ class Leader:
             return
         if message.stamp > self._stamp:
             return
-        progress.heard_stamp = max(progress.heard_stamp, message.stamp)
+        is_news = progress.hear(message.stamp)
         if isinstance(message, Matched):
             matched = min(message.matched, self._quorum.log.end)
+            if is_news:
+                progress.forgot(matched)
             progress.has_matched(message.stamp, matched, min(message.durable, matched))
             self._advance(now)
             self._changing.matched(now, sender)
         elif isinstance(message, Conflict):
-            if progress.conflicts(message.at):
+            is_open = progress.conflicts(message.at)
+            if is_news:
+                progress.forgot(message.end)
+            if is_open:
                 end, _ = self._quorum.log.common_end(min(message.end, message.at - 1), message.end_term)
                 progress.probe(end)
         elif progress.sending is not None:

@@ -63,6 +63,18 @@ class Progress:
         if self.pace is Pace.STREAMING:
             self.following = end
 
+    def hear(self, stamp: int) -> bool:
+        """It has read what bore the stamp; True when that is news."""
+        is_news = stamp > self.heard_stamp
+        self.heard_stamp = max(self.heard_stamp, stamp)
+        return is_news
+
+    def forgot(self, matched: int) -> None:
+        """It knows of less than it once did: it has begun anew, and has what was on its disk."""
+        if self.pace is not Pace.INSTALLING and matched < self.matched:
+            self.matched = self.durable
+            self.probe(self.following)
+
     def has_matched(self, stamp: int, matched: int, durable: int) -> None:
         """It says so in an answer to what bore the stamp."""
         self.durable = max(self.durable, durable)
@@ -79,7 +91,7 @@ class Progress:
             self.lost()
         if self.following < self.matched:
             self._go_on_at(self.matched)
-        if self.following == self.matched > 0:
+        if 0 < self.following <= matched:
             self.pace = Pace.STREAMING
 
     def conflicts(self, at: int) -> bool:

@@ -233,6 +233,12 @@ class Quorum:
         """The link to a peer broke: what was under way may be lost."""
         self.role.peer_lost(now, peer)
 
+    def peer_gone(self, now: int, peer: str) -> None:
+        """The process of a peer is certainly gone: if it led, there is no reason to wait for its silence."""
+        self.role.peer_lost(now, peer)
+        if isinstance(self.role, Follower) and self.role.leader == peer:
+            self.role.lose_leader(now)
+
     def send(self, to: str, message: QuorumMessage) -> None:
         """Write a letter; it leaves when what it may promise is safe."""
         self._letters.append((to, message))
@@ -301,6 +307,10 @@ class Quorum:
         """Until when to wait for a leader, or for votes: not the same for all, so that two seldom ask at once."""
         patience_ns = self.tuning.election_ns
         return now + patience_ns + self._random.randrange(patience_ns)
+
+    def draw_beat(self) -> int:
+        """A part of a beat."""
+        return self._random.randrange(self.tuning.beat_ns)
 
     def follow(self, now: int, term: int, leader: str) -> None:
         """Follow in a term, this or a later one."""

@@ -63,13 +63,15 @@ class Pull:
 class PulledPart:
     """What is new of one stream: runs of whole batches, one behind the other, and how far all are.
 
-    Nothing more comes of it until the follower has named it again, if there were batches or a verdict.
+    Nothing more comes of it until the follower has named it again, if there were batches or a verdict. `named` is the
+    round in which it was named last: what rests on an earlier one is not for the log as it is since.
     """
 
     topic_id: int
     partition: int
     side: Side
     leader_epoch: int
+    named: int
     verdict: Verdict
     high_watermark: int = 0
     start_offset: int = 0

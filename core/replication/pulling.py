@@ -5,8 +5,12 @@ first is answered when streams are to be pulled of which the leader does not kno
 Pulls are answered in the order of their rounds. Whatever else comes, or does not come in time, ends in a new session,
 in which everything is named again.
 
-A stream is named when the leader may think otherwise of it than it is. What the leader sends is taken only if the log
-is still as it was when it was named.
+A stream is named when the leader may think otherwise of it than it is. What the leader sends is taken only if it rests
+on the last naming, and the log is still as it was then. Logs have gaps where compaction took something, so nobody would
+see a hole that a late answer leaves:
+
+1. the follower names a stream at offset 8, loses what was not synced with its disk, and names it again at offset 4;
+2. the answer to the first naming brings what begins at 8.
 
 Invariants: at most two pulls are under way; what is to be named is followed, or was named and is followed no more.
 """
@@ -40,8 +44,9 @@ class Followed:
     replica: Replica
     leader: str
     epoch: int
-    # Of the log when it was named last.
+    # Of the log when it was named last, and the round of that.
     incarnation: int = -1
+    named: int = 0
     told_kept: int = -1
     is_named: bool = False
     pause_ns: int = PAUSE_FIRST_NS
@@ -128,7 +133,7 @@ class Pulling:
     def takes(self, part: PulledPart) -> Followed | None:
         """The stream that a part of an answer is for; None when it is not as it was when it was named."""
         followed = self.parts.get((part.topic_id, part.partition, part.side))
-        if followed is None or followed.epoch != part.leader_epoch:
+        if followed is None or followed.epoch != part.leader_epoch or followed.named != part.named:
             return None
         log = followed.replica.log
         return followed if log.unsound is None and log.incarnation == followed.incarnation else None
@@ -181,7 +186,7 @@ class Pulling:
                 followed.is_named = False
             return PullPart(*place, LEFT)
         replica, log = followed.replica, followed.replica.log
-        followed.is_named, followed.incarnation = True, log.incarnation
+        followed.is_named, followed.incarnation, followed.named = True, log.incarnation, self._round
         followed.told_kept = kept = replica.kept_offset
         self._retries.drop(place)
         return PullPart(*place, followed.epoch, replica.reach, log.epochs.latest, kept)

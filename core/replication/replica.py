@@ -27,6 +27,7 @@ class Replica:
         self.taken_offset = log.next_offset
         self.written_offset = log.next_offset
         self.history = History()
+        log.held_from = self.high_watermark
         # Where readers begin by the leader's word, and where its log ends.
         self.leader_start = 0
         self.leader_end = 0
@@ -51,6 +52,7 @@ class Replica:
         """How far all are and where the log begins, by the leader's word; True when the log has something to do."""
         self.leader_start, self.leader_end = start_offset, end_offset
         self.high_watermark = max(self.high_watermark, min(high_watermark, self.log.next_offset))
+        self.log.held_from = self.high_watermark
         if self.log.unsound is not None or not self.log.start_offset < start_offset <= self.log.next_offset:
             return False
         self.log.delete_before(now, start_offset)
@@ -62,12 +64,13 @@ class Replica:
         offset = max(offset, self.log.start_offset)
         self.log.truncate(now, offset)
         self.high_watermark = min(self.high_watermark, offset)
+        self.log.held_from = self.high_watermark
         self.history.cut(offset)
 
     def restart(self, now: int, offset: int) -> None:
         """Forget everything and begin anew at `offset`. Raises LogUnsound."""
         self.log.restart(now, offset)
-        self.high_watermark = offset
+        self.high_watermark = self.log.held_from = offset
         self.history = History()
 
     @property

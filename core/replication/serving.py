@@ -16,7 +16,7 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.log.effects import Buffer, Read, ReadResult
-from goqueue.core.log.log import OffsetOutOfRange
+from goqueue.core.log.errors import OffsetOutOfRange
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.replication.messages import Pull, Pulled, PulledPart, PullPart, Verdict
@@ -41,9 +41,17 @@ class Served:
     # The end of what was sent, or is there already.
     offset: int
     stamp: int
+    # The round in which the follower named it last.
+    named: int
+    # Whether the follower's log is a beginning of the leader's; if not, what it says of it counts for nothing.
+    is_sound: bool = False
     is_armed: bool = False
     told_watermark: int = -1
     told_start: int = -1
+
+    def part(self, verdict: Verdict) -> PulledPart:
+        """The beginning of what is said of it."""
+        return PulledPart(*self.place, self.epoch, self.named, verdict)
 
 
 @define(eq=False)
@@ -86,7 +94,7 @@ class Serving:
         """A stream was named that is not led here, or not in this epoch."""
         place = named.topic_id, named.partition, named.side
         self.forget(place)
-        self._answer[place] = PulledPart(*place, named.leader_epoch, Verdict.NOT_LED)
+        self._answer[place] = PulledPart(*place, named.leader_epoch, self.round, Verdict.NOT_LED)
 
     def forget(self, place: Place) -> None:
         """A stream is pulled no more, or led here no more."""
@@ -100,14 +108,14 @@ class Serving:
         place = named.topic_id, named.partition, named.side
         told = self.parts.get(place)
         self.forget(place)
-        verdict = _compare(partition, named)
-        served = self.parts[place] = Served(place, partition, named.leader_epoch, named.offset, stamp)
+        served = self.parts[place] = Served(place, partition, named.leader_epoch, named.offset, stamp, self.round)
+        verdict = _compare(served, named.last_epoch)
         if told is not None and told.partition is partition:
             served.told_watermark, served.told_start = told.told_watermark, told.told_start
         if verdict is not None:
             self._answer[place] = verdict
             return None
-        served.is_armed = True
+        served.is_sound = served.is_armed = True
         self.appended(served)
         self.advanced(now, served)
         return served
@@ -172,14 +180,14 @@ class Serving:
         try:
             read = log.read(served.offset, size_max)
         except OffsetOutOfRange:
-            self._judge(served, _restart(served.place, served.epoch, served.partition))
+            self._judge(served, _restart(served))
             return 0, None
         return (0, None) if read is None else (size_max, read)
 
     def _send(self, served: Served, runs: list[Buffer], next_offset: int) -> int:
         part = self._answer.get(served.place)
         if part is None:
-            part = self._answer[served.place] = PulledPart(*served.place, served.epoch, Verdict.GOES_ON)
+            part = self._answer[served.place] = served.part(Verdict.GOES_ON)
         part.runs += runs
         served.offset = next_offset
         size = sum(map(len, runs))
@@ -198,7 +206,7 @@ class Serving:
         del self._reading[served.place]
         log = served.partition.log
         if result is None:
-            self._judge(served, PulledPart(*served.place, served.epoch, Verdict.NOT_LED))
+            self._judge(served, served.part(Verdict.NOT_LED))
         elif log.incarnation != read.incarnation:
             self.appended(served)
         elif len(result.batches):
@@ -224,7 +232,7 @@ class Serving:
                 self._ready.pop(place, None)
         for place in self._news:
             if place not in self._answer:
-                self._answer[place] = PulledPart(*place, self.parts[place].epoch, Verdict.GOES_ON)
+                self._answer[place] = self.parts[place].part(Verdict.GOES_ON)
         parts = [*self._answer.values()]
         self._news.clear()
         self._answer = {}
@@ -274,24 +282,27 @@ class Serving:
         assert all(place in self.parts for place in self._reading)
 
 
-def _compare(partition: Partition, named: PullPart) -> PulledPart | None:
+def _compare(served: Served, last_epoch: int) -> PulledPart | None:
     """Why a follower's log is not a beginning of the leader's; None when it is."""
-    log, place = partition.log, (named.topic_id, named.partition, named.side)
-    if named.offset < log.start_offset or (named.last_epoch < 0 and named.offset > log.next_offset):
-        return _restart(place, named.leader_epoch, partition)
-    if named.last_epoch < 0:
+    log = served.partition.log
+    if served.offset < log.start_offset or (last_epoch < 0 and served.offset > log.next_offset):
+        return _restart(served)
+    if last_epoch < 0:
         return None
-    found = log.epochs.end_offset(named.last_epoch, log.next_offset)
+    found = log.epochs.end_offset(last_epoch, log.next_offset)
     if found is None:
-        return _restart(place, named.leader_epoch, partition)
+        return _restart(served)
     epoch, end = found
-    if epoch == named.last_epoch and named.offset <= end:
+    if epoch == last_epoch and served.offset <= end:
         return None
-    return PulledPart(*place, named.leader_epoch, Verdict.DIVERGED, epoch=epoch, at=end)
+    part = served.part(Verdict.DIVERGED)
+    part.epoch, part.at = epoch, end
+    return part
 
 
-def _restart(place: Place, epoch: int, partition: Partition) -> PulledPart:
+def _restart(served: Served) -> PulledPart:
     """Let the follower begin at or before the batch that holds the start, as the segment here does."""
-    log = partition.log
-    at = min(log.segments[0].base, log.start_offset)
-    return PulledPart(*place, epoch, Verdict.RESTART, at=at)
+    log = served.partition.log
+    part = served.part(Verdict.RESTART)
+    part.at = min(log.segments[0].base, log.start_offset)
+    return part

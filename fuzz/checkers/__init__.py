@@ -10,6 +10,7 @@ from goqueue.fuzz.checkers.assignments import Assignments
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.checkers.compaction import Compaction
 from goqueue.fuzz.checkers.contents import Contents
+from goqueue.fuzz.checkers.controllers import Controllers
 from goqueue.fuzz.checkers.delays import Delays
 from goqueue.fuzz.checkers.deletion import Deletion
 from goqueue.fuzz.checkers.durability import Durability
@@ -17,11 +18,14 @@ from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.checkers.exclusive import Exclusive
 from goqueue.fuzz.checkers.fencing import Fencing
 from goqueue.fuzz.checkers.key_order import KeyOrder
+from goqueue.fuzz.checkers.leaders import Leaders
 from goqueue.fuzz.checkers.leasing import Leasing
 from goqueue.fuzz.checkers.offsets import Offsets
 from goqueue.fuzz.checkers.once import Once
 from goqueue.fuzz.checkers.order import Order
+from goqueue.fuzz.checkers.placements import Placements
 from goqueue.fuzz.checkers.rebalances import Rebalances
+from goqueue.fuzz.checkers.replicas import Replicas
 from goqueue.fuzz.checkers.retention import Retention
 from goqueue.fuzz.checkers.sequences import Sequences
 from goqueue.fuzz.checkers.visibility import Visibility
@@ -31,4 +35,5 @@ CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
     Leasing, KeyOrder, Delays, Endings,
+    Controllers, Leaders, Placements, Replicas,
 )  # fmt: skip

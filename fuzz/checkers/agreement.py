@@ -38,9 +38,9 @@ class Agreement(Checker):
 
     def stepped(self) -> None:
         """Compare with what is led."""
-        topic_ids = self.sight.topic_ids()
+        node, topic_ids = self.sight.node(), self.sight.topic_ids()
         for name, topic_id in self._known.items():
-            if self.sight.node is not None and self.sight.node.has_metadata and topic_ids.get(name) != topic_id:
+            if (node is not None or self.sight.is_cluster) and topic_ids.get(name) != topic_id:
                 raise Violation(f"topic {name} of id {topic_id} was agreed to, and is {topic_ids.get(name)}")
         for topic_id in topic_ids.values():
             if topic_id in self._deleted:

@@ -22,6 +22,8 @@ from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.memberships import slots_of
 
+_LAG_NS = 20_000_000_000
+
 
 class Assignments(Checker):
     """Remembers whom each partition was meant for, by generation."""
@@ -31,15 +33,15 @@ class Assignments(Checker):
         self._meant: dict[str, dict[tuple[int, Slot], str]] = {}
         # The topics as they are, and the turn after which they were so.
         self._topics: dict[str, int] = {}
-        self._changed_in = 0
+        self._changed_in = self._changed_at = 0
         self._asked_in: dict[int, int] = {}
 
     def stepped(self) -> None:
         """Topics come and go."""
-        node = self.sight.node
+        node = self.sight.node()
         topics = {} if node is None else node.led.partition_counts()
         if topics != self._topics:
-            self._topics, self._changed_in = topics, self.sight.turns
+            self._topics, self._changed_in, self._changed_at = topics, self.sight.turns, self.sight.now
 
     def asked(self, asked: Asked) -> None:
         """A group that is made anew begins with the first generation."""
@@ -80,8 +82,13 @@ class Assignments(Checker):
         for member in reply.members:
             self._note(reply.group, reply.generation, member.member_id, member.assigned)
         # A node takes note of its topics at the end of a turn.
-        if reply.state is GroupState.STABLE and reply.mode is GroupMode.EXCLUSIVE and asked_in > self._changed_in + 1:
+        is_settled = asked_in > self._changed_in + 1 and self.sight.now >= self._changed_at + self._lag_ns()
+        if reply.state is GroupState.STABLE and reply.mode is GroupMode.EXCLUSIVE and is_settled:
             self._check_complete(reply)
+
+    def _lag_ns(self) -> int:
+        """How long a coordinator may take to hear of topics: what is agreed on comes to it by letters."""
+        return _LAG_NS if self.sight.is_cluster else 0
 
     def _check_complete(self, reply: GroupReply) -> None:
         assigned = [slot for member in reply.members for slot in slots_of(member.assigned)]

@@ -1,10 +1,15 @@
 """What the world tells a checker."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
+from goqueue.fuzz.insight import agreed_index
 from goqueue.fuzz.workloads.client import Client
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -12,36 +17,109 @@ HEALER = "healer"
 """Who asks once nothing fails any more."""
 
 
-class Sight:
-    """What a checker may look at: the history, the disk, the clients, the clocks, and the node while there is one."""
+class Broker(Protocol):
+    """What may be seen of a process: its node, while it lives, and what lies on its disk."""
 
-    def __init__(self, history: History, disk: SimulatedDisk) -> None:
+    node_id: str
+    node: Node | None
+    disk: SimulatedDisk
+
+
+class Sight:
+    """What a checker may look at: the history, the processes, the clients and the clocks."""
+
+    def __init__(self, history: History) -> None:
         self.history = history
-        self.disk = disk
-        self.node: Node | None = None
+        self.processes: Sequence[Broker] = []
         self.now = 0
-        self.wall_ms = 0
+        self.wall_ms = self.least_ms = 0
+        # Whose turn it was, or whose work came back.
+        self.stirred: Broker | None = None
         # How many turns there were of all nodes.
         self.turns = 0
         self.clients: list[Client] = []
+        # Of a cluster: the topics as the one knew them that knew most so far, and the latest epoch of each stream.
+        self._known: tuple[int, dict[str, Topic]] = (0, {})
+        self._epochs: dict[tuple[int, str], int] = {}
 
-    def turned(self, now: int, wall_ms: int) -> None:
-        """A turn of the node begins."""
-        self.now, self.wall_ms = now, wall_ms
+    @property
+    def is_cluster(self) -> bool:
+        """Whether there is, or may be, more than one node."""
+        return len(self.processes) > 1
+
+    def turned(self, now: int, wall_ms: int, least_ms: int) -> None:
+        """A turn of a node begins, by its own wall clock and the one that is furthest behind of all."""
+        self.now, self.wall_ms, self.least_ms = now, wall_ms, least_ms
         self.turns += 1
 
+    def nodes(self) -> list[Node]:
+        """All that live."""
+        return [process.node for process in self.processes if process.node is not None]
+
+    def node(self) -> Node | None:
+        """The one that knows most of what is agreed on; None when none lives that knows of anything."""
+        nodes = [node for node in self.nodes() if node.has_metadata]
+        return max(nodes, key=agreed_index, default=None) if self.is_cluster else next(iter(nodes), None)
+
+    def topics(self) -> dict[str, Topic]:
+        """The topics that are agreed on: as far as a node knows that is alone, or as anybody ever knew."""
+        node = self.node()
+        if self.is_cluster:
+            if node is not None and agreed_index(node) > self._known[0]:
+                self._known = agreed_index(node), {name: one.topic for name, one in node.led.topics.items()}
+            return self._known[1]
+        return {} if node is None else {name: one.topic for name, one in node.led.topics.items()}
+
     def topic_ids(self) -> dict[str, int]:
-        """The topics that the node leads."""
-        return {} if self.node is None else {name: one.topic.topic_id for name, one in self.node.led.topics.items()}
+        """The same by their ids."""
+        return {name: topic.topic_id for name, topic in self.topics().items()}
 
     def partitions(self) -> list[tuple[int, Partition]]:
-        """(topic id, partition) of all that are open, of topics that clients made."""
+        """(topic id, partition) of all that are open where they are led, of topics that clients made."""
         return [(topic_id, partition) for topic_id, partition in self.all_partitions() if _is_made(partition.topic)]
 
     def all_partitions(self) -> list[tuple[int, Partition]]:
-        """(topic id, partition) of all that are open, also of the node's own topics."""
-        leaders = [] if self.node is None else self.node.led.topics.values()
-        return [(leader.topic.topic_id, partition) for leader in leaders for partition in leader.partitions()]
+        """(topic id, partition) of all that are open where they are led, also of the nodes' own topics."""
+        return [one for process in self.processes for one in self._led(process)]
+
+    def stirred_partitions(self) -> list[tuple[int, Partition]]:
+        """Those that are led by the node of which something was just heard."""
+        return [] if self.stirred is None else self._led(self.stirred)
+
+    def stirred_streams(self) -> list[tuple[int, Partition]]:
+        """The same with all their streams."""
+        broker = self.stirred
+        if broker is None or broker.node is None:
+            return []
+        topics, streams = broker.node.led.topics, broker.node.led.streams.values()
+        found = [(topics[one.topic].topic.topic_id, one) for one in streams if one.topic in topics]
+        return [(topic_id, one) for topic_id, one in found if self._is_shown(topic_id, one)]
+
+    def _led(self, broker: Broker) -> list[tuple[int, Partition]]:
+        if broker.node is None:
+            return []
+        leaders = broker.node.led.topics.values()
+        found = [(leader.topic.topic_id, partition) for leader in leaders for partition in leader.partitions()]
+        if not self.is_cluster:
+            return found
+        return [(topic_id, partition) for topic_id, partition in found if self._is_shown(topic_id, partition)]
+
+    def _is_shown(self, topic_id: int, partition: Partition) -> bool:
+        """Whether readers see a partition, and nobody leads it under a later epoch."""
+        key, epoch = (topic_id, partition.log.stream), partition.leader_epoch
+        if not partition.is_settled or epoch < self._epochs.get(key, 0):
+            return False
+        self._epochs[key] = epoch
+        return True
+
+    def disk_of(self, partition: Partition) -> SimulatedDisk:
+        """The disk of the node that leads a partition."""
+        stream = partition.log.stream
+        return next(
+            process.disk
+            for process in self.processes
+            if process.node is not None and process.node.led.streams.get(stream) is partition
+        )
 
 
 def _is_made(topic: str) -> bool:

@@ -36,7 +36,7 @@ class Delays(Checker):
         elif topic_id is not None and isinstance(request, CancelDelayed | RescheduleDelayed):
             self._guessed.add(((topic_id, request.partition), request.offset))
         if isinstance(request, RescheduleDelayed) and topic_id is not None:
-            due_ms = request.due_ms if request.due_ms is not None else self.sight.wall_ms + request.delay_ms
+            due_ms = request.due_ms if request.due_ms is not None else self.sight.least_ms + request.delay_ms
             if message is None or not self.history.is_strong(topic_id):
                 self._guessed_ms[topic_id] = min(due_ms, self._guessed_ms.get(topic_id, due_ms))
             elif message.due_ms is not None:
@@ -77,7 +77,7 @@ class Delays(Checker):
         for (place, offset), message in self.history.delayed.items():
             terms = self.history.terms.get(place[0])
             is_doubtful = message.is_doubtful or (place, offset) in self._guessed
-            if message.due_ms is None or message.due_ms > self.sight.wall_ms or is_doubtful:
+            if message.due_ms is None or message.due_ms > self.sight.least_ms or is_doubtful:
                 continue
             if not message.is_kept_strongly or terms is None or terms.retains or message.may_repeat:
                 continue

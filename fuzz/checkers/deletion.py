@@ -21,7 +21,7 @@ class Deletion(Checker):
 
     def stepped(self) -> None:
         """Those made again may have files."""
-        if self._deleted and self.sight.node is not None:
+        if self._deleted and self.sight.node() is not None:
             self._deleted -= self.sight.topic_ids().keys()
 
     def started(self) -> None:
@@ -34,7 +34,8 @@ class Deletion(Checker):
         self._look()
 
     def _look(self) -> None:
-        for path in self.sight.disk.paths():
+        topics = self.sight.topics()
+        for path in (path for process in self.sight.processes for path in process.disk.paths()):
             parts = path.split("/")
-            if parts[0] == "logs" and parts[1] in self._deleted and parts[1] not in self.sight.topic_ids():
+            if parts[0] == "logs" and parts[1] in self._deleted and parts[1] not in topics:
                 raise Violation(f"topic {parts[1]} was deleted, and there is {path}")

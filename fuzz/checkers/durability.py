@@ -32,10 +32,10 @@ class Durability(Checker):
 
     def stepped(self) -> None:
         """Promised messages lie between the start, which moves by retention alone, and the high watermark."""
-        for topic_id, partition in self.sight.partitions():
+        for topic_id, partition in self.sight.stirred_partitions():
             promised = self.history.promised.get((topic_id, partition.number))
-            log = partition.log
-            if log.start_offset > 0 and not self.history.terms[topic_id].retains:
+            log, terms = partition.log, self.history.terms.get(topic_id)
+            if log.start_offset > 0 and terms is not None and not terms.retains:
                 raise Violation(f"{log.stream} begins at {log.start_offset} without any retention")
             if promised and log.unsound is None and next(reversed(promised)) >= log.next_offset:
                 raise Violation(f"{log.stream} ends at {log.next_offset}, below the acknowledged {max(promised)}")

@@ -29,7 +29,7 @@ class KeyOrder(Checker):
     def started(self) -> None:
         """Another process; polls of the one before it may have been given what nobody heard of."""
         self._lives += 1
-        self._is_shaken = self._lives > 1
+        self._is_shaken = self._lives > 1 or self.sight.is_cluster
 
     def asked(self, asked: Asked) -> None:
         """A second poll of a member, as its leaving, ends the first, and hands back what that was about to be given."""

@@ -77,8 +77,8 @@ class Offsets(Checker):
             self._doubtful.update(key for key in self._least if key[0] == getattr(request, "group", ""))
 
     def started(self) -> None:
-        """Whatever was asked before is not answered any more."""
-        self._topics_at.clear()
+        """Whatever was asked of a process that is gone is not answered any more."""
+        self._topics_at = {to: topics for to, topics in self._topics_at.items() if to in self.history.open}
 
     # --- what is answered
 

@@ -21,7 +21,7 @@ class Retention(Checker):
 
     def stepped(self) -> None:
         """Judge what went since the last step."""
-        for topic_id, partition in self.sight.partitions():
+        for topic_id, partition in self.sight.stirred_partitions():
             terms = self.history.terms.get(topic_id)
             if terms is None or not terms.retains or terms.compacts:
                 continue

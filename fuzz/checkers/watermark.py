@@ -28,7 +28,7 @@ class Watermark(Checker):
 
     def stepped(self) -> None:
         """Look at every partition."""
-        for topic_id, partition in self.sight.all_partitions():
+        for topic_id, partition in self.sight.stirred_partitions():
             place, reached = (topic_id, partition.number), partition.high_watermark
             seen = self._seen.get(place, 0)
             if reached < seen and place in self._shaken:
@@ -49,7 +49,7 @@ class Watermark(Checker):
             return
         path = f"{partition.log.stream}/{segments[-1].name}{LOG_ENDING}"
         try:
-            durable = self.sight.disk.durable_bytes(path)
+            durable = self.sight.disk_of(partition).durable_bytes(path)
         except OSError as error:
             raise Violation(f"{path} holds what was acknowledged, and is not durable: {error}") from error
         key = (place, segments[-1].name)

@@ -17,6 +17,9 @@ from goqueue.core.verbs import (
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
+# A topic that could not be made for now.
+_PASSING = (Code.UNAVAILABLE, Code.NOT_CONTROLLER, Code.TIMED_OUT, Code.NOT_ENOUGH_REPLICAS, Code.SHUTTING_DOWN)
+
 
 class Admin(Client):
     """Changes topics."""
@@ -52,8 +55,10 @@ class Admin(Client):
 
     def answered(self, request: Request, reply: Reply) -> None:
         """What is refused for the moment is asked again; so is any topic that should be there from the beginning."""
-        if isinstance(request, CreateTopic) and isinstance(reply, Refusal) and reply.code is Code.UNAVAILABLE:
-            self._to_create.append(request.name)
+        if isinstance(request, CreateTopic) and isinstance(reply, Refusal):
+            # Nodes that have yet to come may be wanted for all replicas.
+            if reply.code in _PASSING or reply.field == "replication_factor":
+                self._to_create.append(request.name)
 
     def lost(self, request: Request) -> None:
         """A topic that was to be made may not have been."""
@@ -81,4 +86,8 @@ class Admin(Client):
             cleanup = random.choice(("compact", "compact", "compact_delete"))
             config |= {"cleanup": cleanup, "dirty_ratio": random.choice((0, 0.5)), "segment_bytes": 1 << 16}
             config |= {"tombstone_retention": random.choice(("0s", "24h"))}
-        return CreateTopic(name, random.randint(1, options.partitions_max), 1, config)
+        partitions = random.randint(1, options.partitions_max)
+        if options.nodes == 1:
+            return CreateTopic(name, partitions, 1, config)
+        config["min_insync_replicas"] = min(options.min_insync, options.replicas_max)
+        return CreateTopic(name, partitions, options.replicas_max, config)

@@ -45,7 +45,10 @@ class Producer(Client):
             self._again.append(request)
 
     def _acks(self) -> Acks:
-        return Acks.NONE if self.random.random() < self.options.p_acks_none else Acks.ALL
+        drawn, options = self.random.random(), self.options
+        if drawn < options.p_acks_none:
+            return Acks.NONE
+        return Acks.LEADER if drawn < options.p_acks_none + options.p_acks_leader else Acks.ALL
 
     def _record(self) -> NewRecord:
         random = self.random

@@ -27,6 +27,8 @@ from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
 _UNSETTLED_MAX = 5
+# Of these a producer knows that they pass, and not whether the batch is stored.
+_PASSING = (Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_LEADER, Code.NOT_ENOUGH_REPLICAS, Code.TIMED_OUT)
 
 
 @define
@@ -124,7 +126,7 @@ class SequencedProducer(Client):
         """Whether sending a batch again may help."""
         if refusal.code is Code.OUT_OF_ORDER:
             return batch is not run.batches[0]
-        return refusal.code in (Code.UNAVAILABLE, Code.SHUTTING_DOWN)
+        return refusal.code in _PASSING
 
     def lost(self, request: Request) -> None:
         """Whether it was taken is not known: it is sent again."""

@@ -89,8 +89,8 @@ storage:
   fsync: {mode: ${MODE}, intervalMs: ${X:fast}}
 metrics: {enabled: yes}
 partitions: 3
-cluster: {peers: [a@b:1, b@c:2], quorum: all, discovery: !x dns}
-defaults: {topic: {replicationFactor: 3, retention: 7d}}
+cluster: {peers: [a@b:1, b@c], quorum: all, discovery: !x dns}
+defaults: {topic: {replicationFactor: 0, retention: 7d}}
 producer: {acks: [all], lingerMs: 1.5, batchSize:}
 """
     assert problems(text) == [
@@ -105,11 +105,10 @@ producer: {acks: [all], lingerMs: 1.5, batchSize:}
         "f.yaml:7: metrics.enabled: found the text 'yes', expected true or false",
         "f.yaml:8: partitions: there is no such key here; did you mean defaults.topic.partitions?",
         "f.yaml:9: cluster.discovery: tags such as '!x' are not read",
-        "f.yaml:9: cluster.peers: found 'a@b:1,b@c:2'; this release runs alone, without other nodes; leave it empty",
-        "f.yaml:9: cluster.quorum: found 'all', expected majority: this release runs alone, without other nodes",
+        "f.yaml:9: cluster.peers: 'b@c' is no address of a peer; write it like node-2@10.0.0.2:7000",
+        "f.yaml:9: cluster.quorum: found 'all', expected majority: a majority decides",
         "f.yaml:10: defaults.topic.retention: found '7d', expected a section with hours, bytes",
-        "f.yaml:10: defaults.topic.replicationFactor: found '3', expected 1: "
-        "this release runs alone, without other nodes, so there is one copy",
+        "f.yaml:10: defaults.topic.replicationFactor: found 0, expected a whole number from 1 to 100",
         "f.yaml:11: producer.batchSize: found nothing, expected a size from 0 to 1 GiB such as 16KiB",
         "f.yaml:11: producer.lingerMs: found '1.5', expected a whole number from 0 to 60000",
         "f.yaml:11: producer.acks: found a list, expected one of none, leader, all",

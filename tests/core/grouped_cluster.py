@@ -3,13 +3,13 @@
 from goqueue.core.groups.verbs import (
     CommitOffsets,
     CommittedOffsets,
+    GroupMode,
     Joined,
     JoinGroup,
     PartitionOffset,
     Polled,
     PollGroup,
 )
-from goqueue.core.groups.verbs import GroupMode
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import CreateTopic, NewRecord, Publish, PublishReply, TopicReply
 from goqueue.core.work.receipts import read_stem

@@ -3,56 +3,37 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import FIRST_PRODUCER_ID, ClusterState
 from goqueue.core.cluster.plan import PRODUCER_IDS_A_BLOCK, plan_producer_ids
-from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, ProducerIds
-from goqueue.core.log.config import UNLIMITED, LogConfig
-from goqueue.core.log.effects import Sync
-from goqueue.core.log.log import Log
-from goqueue.core.metadata import METADATA_STREAM, Agreed, ExtendProducerIds, Metadata
+from goqueue.core.cluster.records import METADATA_CODEC, ProducerIds
 from goqueue.core.producer_ids import ProducerIdSupply
+from goqueue.core.proposals import Agreed, Answer
+from goqueue.core.quorum.entries import Entry
 from goqueue.core.verbs import Code, CreateTopic, InitProducer, ProducerReply, Refusal
-from tests.core.driven_node import opened_empty
-from tests.core.log.batches import WALL_MS, beginning
+from tests.core.agreeing import Agreeing, appended, found
 
 FIRST, SIZE = FIRST_PRODUCER_ID, PRODUCER_IDS_A_BLOCK
 
 
 class Driven:
-    """Metadata, with every record that ever became durable."""
+    """An agreement alone, with every entry that ever became durable."""
 
-    def __init__(self, durable: list[bytes] | None = None) -> None:
-        self.durable = durable if durable is not None else []
-        clock = Clock(0, WALL_MS)
-        self.metadata = Metadata(
-            Log(METADATA_STREAM, LogConfig(retention_ms=UNLIMITED), clock, opened_empty()), clock, 2
-        )
-        self.metadata.replay(self.durable)
+    def __init__(self, durable: list[Entry] | None = None) -> None:
+        self.node = Agreeing("n1", None, durable)
+        self.node.is_slow = True
 
-    def ask(self, *to: int) -> list[tuple[int | None, ProducerReply | Refusal]]:
+    def ask(self, *to: int) -> list[Answer]:
         """Ask for ids, and what is answered before the disk has done anything."""
         for one in to:
-            self.metadata.ask(0, one, InitProducer())
-        answers = self.metadata.plan_next(0)
-        self.metadata.check()
-        return answers
+            self.node.ask(0, one, InitProducer())
+        self.node.turn(0)
+        return self.node.take_answers()
 
-    def sync(self) -> list[tuple[int | None, ProducerReply | Refusal]]:
+    def sync(self) -> list[Answer]:
         """Let the disk do its work, and what is answered then."""
-        answers = []
-        for effect in self.metadata.log.take(0):
-            if isinstance(effect, Sync):
-                self.metadata.log.synced(0, effect.token)
-                before = self.metadata.state.next_producer_id
-                agreed = self.metadata.agreed(0)
-                if agreed is not None and isinstance(agreed.request, ExtendProducerIds):
-                    assert agreed == Agreed(None, ExtendProducerIds())
-                    block: MetadataRecord = ProducerIds(before, self.metadata.state.next_producer_id)
-                    self.durable.append(METADATA_CODEC.encode(block))
-                answers += self.metadata.plan_next(0)
-                self.metadata.check()
-        return answers
+        self.node.work(0)
+        self.node.turn(0)
+        return self.node.take_answers()
 
 
 def test_a_block_follows_the_one_before_it() -> None:
@@ -91,7 +72,7 @@ def test_the_first_id_waits_for_the_disk_and_the_others_do_not() -> None:
 def test_the_next_block_is_ordered_before_the_last_id_is_gone() -> None:
     driven = Driven()
     answers = driven.ask(0) + driven.sync()
-    while not driven.metadata.log.take(0):
+    while not appended(driven.node.effects):
         answers += driven.ask(len(answers))
     assert len(answers) < SIZE, "somebody would have to wait"
     driven = Driven()
@@ -107,7 +88,7 @@ def test_no_id_is_handed_out_again_after_a_restart() -> None:
     driven = Driven()
     driven.ask(1)
     assert driven.sync() == [(1, ProducerReply(FIRST, 0))]
-    again = Driven(driven.durable)
+    again = Driven(driven.node.entries)
     again.ask(1)
     assert again.sync() == [(1, ProducerReply(FIRST + SIZE, 0))]
 
@@ -115,8 +96,8 @@ def test_no_id_is_handed_out_again_after_a_restart() -> None:
 def test_whoever_waits_when_the_disk_fails_is_told_and_may_ask_again() -> None:
     driven = Driven()
     driven.ask(1, 2)
-    driven.metadata.log.take(0)
-    refused = driven.metadata.disk_failed(0, "EIO")
+    driven.node.agreement.disk_failed(0, "EIO")
+    refused = driven.node.take_answers()
     assert [(to, isinstance(answer, Refusal) and answer.code) for to, answer in refused] == [
         (1, Code.UNAVAILABLE),
         (2, Code.UNAVAILABLE),
@@ -125,8 +106,8 @@ def test_whoever_waits_when_the_disk_fails_is_told_and_may_ask_again() -> None:
     assert isinstance(answer, Refusal)
     assert (to, answer.code) == (3, Code.UNAVAILABLE)
     # The block was written although nobody knew.
-    lost = METADATA_CODEC.encode(ProducerIds(FIRST, FIRST + SIZE))
-    driven.metadata.reopened(0, beginning(LogConfig(), 1), [lost])
+    lost = [Entry(0, 0, None, METADATA_CODEC.encode(ProducerIds(FIRST, FIRST + SIZE)))]
+    driven.node.agreement.opened(0, found(0, lost), lost, None)
     assert driven.ask(4) == []
     assert driven.sync() == [(4, ProducerReply(FIRST + SIZE, 0))]
 
@@ -135,17 +116,17 @@ def test_ids_at_hand_outlast_a_disk_that_fails() -> None:
     driven = Driven()
     driven.ask(1)
     driven.sync()
-    assert driven.metadata.disk_failed(0, "EIO") == []
+    driven.node.agreement.disk_failed(0, "EIO")
+    assert driven.node.take_answers() == []
     assert driven.ask(2) == [(2, ProducerReply(FIRST + 1, 0))]
 
 
-def test_topics_and_ids_do_not_wait_for_each_other_longer_than_a_change_takes() -> None:
+def test_topics_and_ids_do_not_wait_for_each_other() -> None:
     driven = Driven()
-    driven.metadata.ask(0, 1, CreateTopic("orders"))
+    driven.node.ask(0, 1, CreateTopic("orders"))
     assert driven.ask(2) == []
-    assert driven.sync() == []
-    assert driven.sync() == [(2, ProducerReply(FIRST, 0))]
-    assert list(driven.metadata.state.topics) == ["orders"]
+    assert [(to, type(answer)) for to, answer in driven.sync()] == [(1, Agreed), (2, ProducerReply)]
+    assert list(driven.node.agreement.state.topics) == ["orders"]
 
 
 def test_a_thousand_may_wait_for_an_id_and_no_more() -> None:

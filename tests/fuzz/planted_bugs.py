@@ -4,11 +4,12 @@ Every promise of the checkers has at least one bug here that breaks it and nothi
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 from attrs import define
 
+from goqueue.core.agreement import Agreement
 from goqueue.core.calls import Reply
 from goqueue.core.log import log as log_module
 from goqueue.core.log import retention
@@ -17,13 +18,14 @@ from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Buffer, Read, ReadResult
 from goqueue.core.log.log import Log, LogState
 from goqueue.core.log.producers import Produced, Producers
-from goqueue.core.metadata import Metadata
 from goqueue.core.node import Node
 from goqueue.core.partition import partition as partition_module
 from goqueue.core.partition import producers as producers_module
-from goqueue.core.partition.partition import Partition, Publishing
+from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.publishing import Publishing
 from goqueue.core.partition.recent import RecentBatches, _Kept
-from goqueue.core.ready import Send
+from goqueue.core.quorum.entries import Entry
+from goqueue.core.ready import SaveVote, Send
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.verbs import Fetch, NewRecord, PublishReply, Refusal
 from goqueue.fuzz.options import Options
@@ -311,22 +313,31 @@ def a_folder_that_stays(patch: pytest.MonkeyPatch) -> None:
 
 def a_deletion_that_a_crash_interrupts_for_good(patch: pytest.MonkeyPatch) -> None:
     """The folder is removed by the process that deleted the topic, or never: the next topic of the name inherits it."""
-    real_replay = Metadata.replay
+    real_opened = Agreement.opened
 
-    def replay(metadata: Metadata, records: list[bytes]) -> None:
-        real_replay(metadata, records)
-        metadata.state.removing.clear()
+    def opened(
+        agreement: Agreement, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None
+    ) -> None:
+        real_opened(agreement, now, state, entries, vote)
+        agreement.state.removing.clear()
 
-    patch.setattr(Metadata, "replay", replay)
+    patch.setattr(Agreement, "opened", opened)
 
 
 def metadata_that_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    real_reopened = Metadata.reopened
+    """What was agreed on last is gone when the disk has failed and is back."""
+    real_opened = Agreement.opened
 
-    def reopened(metadata: Metadata, now: int, state: LogState, records: list[bytes]) -> None:
-        real_reopened(metadata, now, state, records[:-1])
+    def opened(
+        agreement: Agreement, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None
+    ) -> None:
+        is_again = agreement.log is not None
+        real_opened(agreement, now, state, entries, vote)
+        if is_again and agreement.state.topics:
+            agreement.state.topics.popitem()
+            agreement._applied.changed.everything = True
 
-    patch.setattr(Metadata, "reopened", reopened)
+    patch.setattr(Agreement, "opened", opened)
 
 
 def a_failed_disk_that_passes_for_an_empty_one(patch: pytest.MonkeyPatch) -> None:

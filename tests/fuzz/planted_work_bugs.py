@@ -53,7 +53,8 @@ def worked_by_mortals() -> Options:
 def worked_to_death() -> Options:
     """Workers of a node that crashes at every turn; whatever is not acknowledged at once is a dead letter."""
     options = worked()
-    options.p_crash, options.p_cut_inside, options.attempts_max, options.think_ns = 0.03, 0.05, 1, 3_000_000
+    options.p_cut_inside, options.attempts_max, options.think_ns = 0.3, 1, 3_000_000
+    options.topics, options.partitions_max, options.steps = 1, 1, 400
     return options
 
 

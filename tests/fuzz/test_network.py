@@ -39,7 +39,7 @@ def world_with(listener: Listener, delay_ns_max: int = 1_000_000) -> World:
     """A world in which a process has started, and nobody else asks anything."""
     world = World(3, Options(producers=0, consumers=0, delay_ns_max=delay_ns_max))
     world.trouble = None
-    world.later(0, world.start)
+    world.later(0, world.processes[0].start)
     world.step(1_000_000_000)
     world.later(0, lambda _: world.network.connect(listener))
     while world.step(1_000_000_000):
@@ -129,7 +129,7 @@ def test_a_killed_process_resets_its_connections_and_a_dead_machine_does_not(cra
     listener = Listener()
     world = world_with(listener)
     ask(world, listener, *NAMES)
-    world.die(crash=crash)
+    world.processes[0].die(crash=crash)
     rest(world, 2_000_000)
     assert listener.missed == ([] if crash else NAMES)
     rest(world)
@@ -140,7 +140,7 @@ def test_a_killed_process_resets_its_connections_and_a_dead_machine_does_not(cra
 def test_a_request_to_a_process_that_is_gone_is_answered_by_a_reset() -> None:
     listener = Listener()
     world = world_with(listener)
-    world.die(crash=True)
+    world.processes[0].die(crash=True)
     rest(world)
     assert world.network.is_connected(listener)
     ask(world, listener, "late")
@@ -156,7 +156,7 @@ def test_the_node_gets_a_copy_of_what_it_changes() -> None:
     def receive(to: int, connection: Connection, request: Request) -> None:
         sent.append(request)
 
-    world.receive = receive  # type: ignore[method-assign, assignment]
+    world.processes[0].receive = receive  # type: ignore[method-assign, assignment]
     batch, fetch = PublishBatch("t", 0, bytearray(b"x")), Fetch("t", 0, 5)
     world.network.send(listener, 1000, batch)
     world.network.send(listener, 1001, fetch)

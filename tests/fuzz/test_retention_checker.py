@@ -1,8 +1,10 @@
 """What the checker of retention makes of segments that go: each had a reason of its own when it went."""
 
 import pytest
+from attrs import define
 
 from goqueue.core.log.log import Log
+from goqueue.core.node import Node
 from goqueue.core.verbs import NewRecord, Publish, PublishReply
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.checkers.retention import Retention
@@ -14,14 +16,24 @@ from tests.core.log.batches import WALL_MS
 LONG_AGO = 0
 
 
+@define
+class Lone:
+    """The one broker there is."""
+
+    node_id: str
+    node: Node | None
+    disk: SimulatedDisk
+
+
 class Watched:
     """A topic that keeps 150,000 bytes or an hour, in segments of one message each, under the checker."""
 
     def __init__(self) -> None:
         self.driven = DrivenNode().with_topic(retention_bytes=150_000, retention_hours=1, segment_bytes=1 << 16)
         history = History(terms={self.driven.node.led.topics["orders"].topic.topic_id: TopicTerms(retains=True)})
-        self.sight = Sight(history, SimulatedDisk())
-        self.sight.node, self.sight.wall_ms = self.driven.node, WALL_MS
+        self.sight, self.sight.wall_ms = Sight(history), WALL_MS
+        self.sight.processes = [Lone("node-1", self.driven.node, SimulatedDisk())]
+        self.sight.stirred = self.sight.processes[0]
         self.checker = Retention(self.sight)
 
     @property

@@ -14,8 +14,8 @@ from goqueue.cli.main import goqueue
 from goqueue.core.partition.partition import Partition
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.options import Options
+from goqueue.fuzz.process import Process
 from goqueue.fuzz.sim import run_world
-from goqueue.fuzz.world import World
 from goqueue.storage.capture import core_vocabulary
 from goqueue.storage.capture_files import list_captures, replay
 
@@ -76,10 +76,10 @@ def test_the_world_does_not_hang_on_the_hash_seed(pytestconfig: pytest.Config) -
 
 
 def test_a_world_that_finds_no_rest_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def turn_for_ever(world: World, argument: object) -> None:
-        world.later(1, world._turn, life=world.disk.life)
+    def turn_for_ever(process: Process, argument: object) -> None:
+        process.later(1, process._turn)
 
-    monkeypatch.setattr(World, "_turn", turn_for_ever)
+    monkeypatch.setattr(Process, "_turn", turn_for_ever)
     verdict = run_world(1, 10)
     assert verdict.violation is not None
     assert Violation.__name__ in verdict.violation
@@ -111,7 +111,7 @@ def test_a_violation_says_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -
     last = re.search(r"the last (\d+) events:\n((?:  .*\n)+)", result.output)
     assert last is not None
     assert int(last[1]) == len(last[2].splitlines()) > 3
-    assert "('start', 1)" in last[2]
+    assert "('hear', 'p0')" in last[2]
     assert said_by("--seeds", "5..9", "--steps", "50").output == result.output
 
 

@@ -5,7 +5,8 @@ import pytest
 from goqueue.core.clock import Clock
 from goqueue.core.errors import BatchError
 from goqueue.core.log.config import Fsync
-from goqueue.core.log.log import Log, LogUnsound, OffsetOutOfRange
+from goqueue.core.log.errors import OffsetOutOfRange
+from goqueue.core.log.log import Log, LogUnsound
 from goqueue.core.records.batch import read_header
 from goqueue.storage.disk import Disk
 from goqueue.storage.layout import CHECKPOINT_FILE

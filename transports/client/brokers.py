@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, TypeVar
 
+from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.backoff import Backoff
-from goqueue.core.client.failure import PASSING
-from goqueue.core.verbs import Code
+from goqueue.core.client.failure import PASSING, UNDONE
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost
 from goqueue.transports.client.channel import Channel, open_channel, split_address
@@ -26,7 +26,11 @@ T = TypeVar("T")
 # The broker that answers when no other is meant.
 ANY = ""
 TIMEOUT_NS = 30 * SECOND_NS
-_REFUSED_FOR_NOW = frozenset((str(Code.UNAVAILABLE), str(Code.SHUTTING_DOWN)))
+# A broker that does not answer for so long is left for another one, if there is any.
+_PATIENCE_NS = 5 * SECOND_NS
+# An address at which nobody was is not tried again for so long where another one will do.
+_SHUN_NS = 5 * SECOND_NS
+_ADDRESSES_MAX = 32
 
 
 class Brokers:
@@ -50,6 +54,8 @@ class Brokers:
         self._addresses = list(addresses)
         self._channels: dict[str, Channel] = {}
         self._opening: dict[str, Parking] = {}
+        # When nobody was found at an address.
+        self._absent: dict[str, int] = {}
 
     async def channel(self, address: str = ANY) -> Channel:
         """The channel to an address, made if there is none that lives; raises `lost.ConnectionLost`."""
@@ -61,6 +67,15 @@ class Brokers:
             if opening is None:
                 return await self._open(address)
             await opening.wait()
+
+    def direct(self, address: str) -> str:
+        """The address of a leader, or that of any broker while nobody is found there: it passes on what it is given."""
+        if not address:
+            return ANY
+        if address not in self._addresses and len(self._addresses) < _ADDRESSES_MAX:
+            self._addresses.append(address)
+        absent = self._absent.get(address)
+        return address if absent is None or self.loop.now() >= absent + _SHUN_NS else ANY
 
     async def open(self) -> None:
         """Make a first connection to whichever address answers; raises `lost.ConnectionLost` if none does."""
@@ -79,19 +94,36 @@ class Brokers:
             before = self._channels.pop(address, None)
             if before is not None:
                 await before.close()
+                if address == ANY:
+                    # It may be there again, and yet not answer.
+                    self._turn()
             channel = await open_channel(
                 self.loop, address or self._addresses[0], tls=self._tls, timeout_ns=self.timeout_ns
             )
         except lost.ConnectionLost:
             # The next attempt is somebody else's turn.
             if address == ANY:
-                self._addresses.append(self._addresses.pop(0))
+                self._turn()
+            else:
+                self._absent[address] = self.loop.now()
             raise
         finally:
             del self._opening[address]
             opening.wake()
         self._channels[address] = channel
+        self._absent.pop(address, None)
         return channel
+
+    def _turn(self) -> None:
+        """Another broker is any broker from here on."""
+        self._addresses.append(self._addresses.pop(0))
+
+    async def _leave(self, channel: Channel) -> None:
+        """A broker does not answer: turn to another one, if there is any."""
+        if self._channels.get(ANY) is channel and len(self._addresses) > 1:
+            del self._channels[ANY]
+            self._turn()
+            await channel.close()
 
     async def call(self, method: str, request: Any, kind: type[T], topic: str = "", *, once: bool = False) -> T:  # noqa: ANN401 - of any class of messages
         """Make a call of `goqueue.v1` and give its reply; `once` if it would do more the second time.
@@ -104,7 +136,7 @@ class Brokers:
         while True:
             try:
                 channel = await self.channel()
-                reply = await channel.call(f"/goqueue.v1.{method}", body, due)
+                reply = await self._attempt(channel, f"/goqueue.v1.{method}", body, due, once=once)
                 break
             except (GRPCError, lost.ConnectionLost) as error:
                 failure = failure_of(error)
@@ -120,6 +152,16 @@ class Brokers:
             raise bad_reply(kind.__name__, error, topic) from error
         return decoded
 
+    async def _attempt(self, channel: Channel, path: str, body: bytes, due: int, *, once: bool) -> bytes:
+        """Make a call once; a broker that takes long over what may be repeated is given up for another one."""
+        patience = due if once or len(self._addresses) < 2 else min(due, self.loop.now() + _PATIENCE_NS)
+        try:
+            return await channel.call(path, body, patience)
+        except GRPCError as error:
+            if error.status is Status.DEADLINE_EXCEEDED and self.loop.now() >= patience:
+                await self._leave(channel)
+            raise
+
     async def close(self) -> None:
         """Close all channels."""
         channels, self._channels = self._channels, {}
@@ -130,4 +172,4 @@ class Brokers:
 def _was_not_carried_out(error: GRPCError | lost.ConnectionLost) -> bool:
     if isinstance(error, lost.ConnectionLost):
         return error.unseen
-    return bool(error.details) and failure_of(error).code in _REFUSED_FOR_NOW
+    return bool(error.details) and failure_of(error).code in UNDONE

@@ -35,7 +35,8 @@ CONNECT_NS = 10 * SECOND_NS
 # From this size a message is queued beside its prefix: one more frame costs less than one more copy.
 APART_BYTES = 64 * KIB
 REQUESTS_KEPT_MAX = 256
-LIMITS = Limits(stream_window_bytes=4 * MIB)
+# A broker that has stopped without a word is left for another one before its clients give up.
+LIMITS = Limits(stream_window_bytes=4 * MIB, probe_ns=2 * SECOND_NS, answer_ns=5 * SECOND_NS)
 
 
 class CallStream:

@@ -121,7 +121,7 @@ class Consumer(Reader):
             for found in await topics.partitions(self._terms.topic):
                 # One that is not open yet is passed over, and with it those behind: they are read next time.
                 if found.partition == len(cursors):
-                    start = found.start_offset
+                    start = await self._offset(EARLIEST, found.partition, found)
                     cursors.append(Cursor(self._terms.topic, found.partition, start, start))
                     self._subscriptions.stir()
         except ClientError:
@@ -159,9 +159,9 @@ class Consumer(Reader):
         """The offset of a place."""
         if isinstance(place, int):
             return place
-        if found is not None and place == EARLIEST:
+        if found is not None and found.is_exact and place == EARLIEST:
             return found.start_offset
-        if found is not None and place == LATEST:
+        if found is not None and found.is_exact and place == LATEST:
             return found.high_watermark
         timestamp = place.ms if isinstance(place, _Moment) else 0 if place == EARLIEST else (1 << 63) - 1
         request = v1.FindOffsetRequest(self._terms.topic, partition, timestamp)

@@ -119,6 +119,18 @@ class Unavailable(ClientError):
     """It cannot be done for the time being, and trying again did not help."""
 
 
+class NotEnoughReplicas(Unavailable):
+    """Too few replicas are in sync for what the topic asks for: nothing was stored."""
+
+
+class TimedOut(Unavailable):
+    """The brokers have not agreed in time: it may have been carried out or not."""
+
+
+class NodeNotFound(ClientError):
+    """There is no such node."""
+
+
 class Damaged(ClientError):
     """What is stored there cannot be read any more."""
 
@@ -204,6 +216,12 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.REDRIVE_NOT_FOUND: RedriveNotFound,
     Code.UNAVAILABLE: Unavailable,
     Code.SHUTTING_DOWN: Unavailable,
+    Code.NOT_LEADER: Unavailable,
+    Code.NOT_CONTROLLER: Unavailable,
+    Code.NOT_COORDINATOR: Unavailable,
+    Code.NOT_ENOUGH_REPLICAS: NotEnoughReplicas,
+    Code.TIMED_OUT: TimedOut,
+    Code.NODE_NOT_FOUND: NodeNotFound,
     Code.DAMAGED: Damaged,
     CONNECTION_LOST: ConnectionLost,
     DELIVERY_TIMEOUT: DeliveryTimeout,

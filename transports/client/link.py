@@ -123,7 +123,7 @@ class Link:
             now = loop.now()
             connection.wake(now)
             self._spread()
-            await loop.pause(min(max(connection.deadline() - now, TICK_NS), self._limits.stall_ns))
+            await loop.pause(min(max(connection.deadline() - now, TICK_NS), self._limits.probe_ns))
 
     # The calls' side.
 

@@ -14,6 +14,9 @@ from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import TopicNotFound
 from goqueue.transports.client.topics import Topics
 
+# Later than every message.
+_END_MS = (1 << 63) - 1
+
 
 @define
 class Place:
@@ -51,7 +54,10 @@ async def spans_of(brokers: Brokers, topics: list[str]) -> dict[Slot, tuple[int,
     for topic in topics:
         try:
             for found in await Topics(brokers).partitions(topic):
-                spans[topic, found.partition] = found.start_offset, found.high_watermark
+                slot, span = (topic, found.partition), (found.start_offset, found.high_watermark)
+                if not found.is_exact:
+                    span = await found_at(brokers, slot, 0), await found_at(brokers, slot, _END_MS)
+                spans[slot] = span
         except TopicNotFound:
             continue
     return spans
@@ -60,8 +66,11 @@ async def spans_of(brokers: Brokers, topics: list[str]) -> dict[Slot, tuple[int,
 async def _found(brokers: Brokers, slot: Slot, start: object) -> int:
     """The first offset to be read by a group that begins at a moment, -1 for one that begins at the start."""
     timestamp = moment_ms(start)
-    if timestamp is None:
-        return -1
+    return -1 if timestamp is None else await found_at(brokers, slot, timestamp)
+
+
+async def found_at(brokers: Brokers, slot: Slot, timestamp: int) -> int:
+    """The offset of the first message of a partition at or after a time, and its end if there is none."""
     request = v1.FindOffsetRequest(*slot, timestamp)
     reply = await brokers.call("Messages/FindOffset", request, v1.FindOffsetReply, slot[0])
     return int(reply.offset)

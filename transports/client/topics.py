@@ -29,7 +29,10 @@ class Topic:
 
 @define
 class Partition:
-    """Where a partition lives and how far it reaches; readers see what lies below the high watermark."""
+    """Where a partition lives and how far it reaches; readers see what lies below the high watermark.
+
+    Of a partition that another broker leads, the one that answered knows what that one told last, and -1 before.
+    """
 
     topic: str
     partition: int
@@ -41,6 +44,11 @@ class Partition:
     end_offset: int
     high_watermark: int
     size_bytes: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether whoever leads the partition has told of it himself."""
+        return not self.leader_address and min(self.start_offset, self.high_watermark) >= 0
 
 
 # Within the class `list` is a method.
@@ -101,7 +109,7 @@ async def layout_of(brokers: Brokers, name: str) -> Layout:
     leaders = [""] * topic.partitions
     for partition in await topics.partitions(name):
         if partition.partition < topic.partitions:
-            leaders[partition.partition] = partition.leader_address
+            leaders[partition.partition] = brokers.direct(partition.leader_address)
     bytes_max = topic.config.get("max_message_bytes", MESSAGE_BYTES_MAX)
     return Layout(name, leaders, str(topic.config.get("partitioner", "")), int(bytes_max))
 

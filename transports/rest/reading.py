@@ -177,7 +177,12 @@ async def _offset_at(call: Call, wanted: Range, text: str, field: str) -> int:
 async def _first_offset(call: Call, wanted: Range) -> int:
     partitions: list[PartitionReply] = await call.ask(DescribePartitions(wanted.topic), list)
     for reply in partitions:
-        if reply.partition == wanted.partition:
+        if reply.partition != wanted.partition:
+            continue
+        if reply.start_offset >= 0:
             return reply.start_offset
+        # It is led by another node, which has not told lately: that one knows.
+        found = await call.ask(FindOffset(wanted.topic, wanted.partition, 0), FoundOffset)
+        return found.offset
     said = f"topic {wanted.topic!r} has no partition {wanted.partition}"
     raise RestError(404, "partition_not_found", said, "partition")

@@ -11,6 +11,8 @@ from attrs import define, field
 from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest import (
     bodies,
+    cluster,
+    cluster_bodies,
     cooperative,
     counts,
     dead_bodies,
@@ -107,6 +109,10 @@ VERBOSE = (Parameter("verbose", "boolean", "Accepted; the answer always has the 
 TOPIC = "/topics/{topic}"
 MESSAGES = "/topics/{topic}/partitions/{partition}/messages"
 GROUP = "/groups/{group}"
+LOSS = (Parameter("accept_loss", "boolean", "What only that node has may be lost."),)
+ADMIN = "/admin/topics/{topic}"
+NODE = "/admin/nodes/{node}"
+MOVE = "/admin/reassignment/{id}"
 LATER = "/topics/{topic}/delayed/{partition}/{offset}"
 
 ROUTES: tuple[Route, ...] = (
@@ -217,6 +223,32 @@ ROUTES: tuple[Route, ...] = (
           dead_letters.describe_redrive, dead_bodies.RedriveView, refusals=(404, 503)),
     Route("DELETE", "/redrives/{id}", "Dead letters", "Stop a redrive or a purge", dead_letters.cancel_redrive,
           dead_bodies.RedriveView, refusals=(404, 409, 503)),
+    Route("GET", "/admin/cluster", "Cluster", "Nodes, who of them decides, and partitions that lack something",
+          cluster.describe_cluster, cluster_bodies.ClusterView, refusals=(503,)),
+    Route("GET", "/cluster", "Cluster", "The same by another name", cluster.describe_cluster,
+          cluster_bodies.ClusterView, refusals=(503,)),
+    Route("GET", "/admin/health", "Cluster", "Whether the cluster is well", cluster.describe_health,
+          cluster_bodies.ClusterHealthView, refusals=(503,)),
+    Route("POST", f"{NODE}/drain", "Cluster", "Let a node lead nothing", cluster.drain_node,
+          cluster_bodies.DrainedView, refusals=(400, 404, 409, 503)),
+    Route("DELETE", f"{NODE}/drain", "Cluster", "Let a node lead again", cluster.undrain_node,
+          cluster_bodies.DrainedView, refusals=(400, 404, 409, 503)),
+    Route("DELETE", NODE, "Cluster", "Give up a dead node: its replicas go to others", cluster.forget_node,
+          cluster_bodies.ForgottenView, query=LOSS, refusals=(400, 404, 409, 503)),
+    Route("POST", "/admin/elections", "Cluster", "Let first replicas lead", cluster.elect_leaders,
+          cluster_bodies.ElectedView, cluster_bodies.ElectionDraft, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{ADMIN}/partitions", "Cluster", "Add partitions to a topic", cluster.add_partitions,
+          cluster_bodies.ScaledView, cluster_bodies.PartitionsDraft, refusals=(400, 404, 409, 503)),
+    Route("GET", f"{ADMIN}/scaling-status", "Cluster", "Whether a topic's partitions are all there",
+          cluster.describe_scaling, cluster_bodies.ScalingView, refusals=(400, 404, 503)),
+    Route("POST", "/admin/reassignment", "Cluster", "Move partitions to other nodes", cluster.reassign,
+          cluster_bodies.MovesView, cluster_bodies.ReassignDraft, 202, refusals=(400, 404, 409, 503)),
+    Route("GET", "/admin/reassignment", "Cluster", "Moves under way", cluster.list_moves, cluster_bodies.MovesView,
+          refusals=(400, 503)),
+    Route("GET", MOVE, "Cluster", "How far moves have come", cluster.describe_moves, cluster_bodies.MovesView,
+          refusals=(400, 404, 503)),
+    Route("DELETE", MOVE, "Cluster", "Take moves back", cluster.cancel_moves, cluster_bodies.MovesEnded,
+          refusals=(400, 404, 409, 503)),
     Route("GET", "/health", "Health", "How the node is", health.health, bodies.HealthView, refusals=(503,)),
     Route("GET", "/healthz", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
     Route("GET", "/livez", "Health", "Whether the node is alive", health.alive, bodies.AliveView),

@@ -37,8 +37,9 @@ async def create_topic(call: Call) -> Answer:
         raise invalid("num_partitions must be at least 1", "num_partitions")
     config: dict[str, object] = {key: value for key, value in draft.config.items() if value is not None}
     given = {key: getattr(draft, key) for key in SHORTHANDS if getattr(draft, key) is not None}
-    factor = 1 if draft.replication_factor is None else draft.replication_factor
-    request = CreateTopic(draft.name, draft.num_partitions or 0, factor, {**config, **given})
+    if draft.replication_factor == 0:
+        raise invalid("replication_factor must be at least 1", "replication_factor")
+    request = CreateTopic(draft.name, draft.num_partitions or 0, draft.replication_factor or 0, {**config, **given})
     try:
         made = await call.ask(request, TopicReply)
     except RestError as error:

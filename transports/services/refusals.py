@@ -35,6 +35,12 @@ STATUS = {
     Code.UNAVAILABLE: Status.UNAVAILABLE,
     Code.DAMAGED: Status.DATA_LOSS,
     Code.SHUTTING_DOWN: Status.UNAVAILABLE,
+    Code.NOT_LEADER: Status.UNAVAILABLE,
+    Code.NOT_CONTROLLER: Status.UNAVAILABLE,
+    Code.NOT_COORDINATOR: Status.UNAVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS: Status.UNAVAILABLE,
+    Code.TIMED_OUT: Status.DEADLINE_EXCEEDED,
+    Code.NODE_NOT_FOUND: Status.NOT_FOUND,
 }
 LEAVING = Refusal(Code.SHUTTING_DOWN, "the node is about to stop", retry_after_ms=1000)
 

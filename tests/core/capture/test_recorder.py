@@ -81,7 +81,7 @@ def test_what_was_recorded_is_identical_when_it_is_told_again(seed: int, keeps_r
 
 
 # What only a node among others is told: tests/core/capture/test_captured_clusters.py.
-AMONG_OTHERS = {"leave", "peer_lost", "peer_met", "receive", "vote_saved"}
+AMONG_OTHERS = {"leave", "peer_gone", "peer_lost", "peer_met", "receive", "vote_saved"}
 
 
 def test_the_traffic_of_these_tests_tells_a_node_everything_there_is() -> None:

@@ -113,6 +113,23 @@ def test_a_death_that_did_not_come_to_be_is_asked_for_again() -> None:
     assert DeclareDead("n2", 1) in office.controller.wake(at + SECOND, state, ["n1"])
 
 
+def test_a_process_that_has_certainly_ended_is_not_waited_for() -> None:
+    office = Office(2)
+    office.run(1)
+    office.controller.peer_gone(office.now, office.cluster.state, "n9")
+    office.controller.peer_gone(office.now, office.cluster.state, "n2")
+    assert office.controller.deadline() == office.now
+    assert office.wake() == [DeclareDead("n2", 1)]
+
+
+def test_a_process_that_is_heard_after_all_lives() -> None:
+    office = Office(2)
+    office.run(1)
+    office.controller.peer_gone(office.now, office.cluster.state, "n2")
+    office.beat("n2")
+    assert office.wake() == []
+
+
 def test_to_register_is_to_be_heard() -> None:
     office = Office(2)
     office.wake()

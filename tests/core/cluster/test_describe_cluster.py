@@ -1,12 +1,13 @@
 """The cluster for people, and its figures."""
 
+from goqueue.core.cluster.changes import FinishDelete
 from goqueue.core.cluster.describe import describe_cluster
 from goqueue.core.cluster.duties import DeclareDead
 from goqueue.core.cluster.liveness import Liveness
-from goqueue.core.cluster.records import NodeRegistered, Standing
+from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.tally import Tally
 from goqueue.core.cluster.verbs import Drain, PartitionName, Reassign, ReplicaMove
-from goqueue.core.verbs import DeleteTopic, Refusal
+from goqueue.core.verbs import CreateTopic, DeleteTopic
 from tests.core.cluster.gathered import Gathered, registration
 
 MS = 1_000_000
@@ -54,20 +55,20 @@ class Counted:
 
     def __init__(self, nodes: int) -> None:
         self.cluster = Gathered(nodes)
+        self.cluster.topic("orders", 1, 2)
+        self.cluster.topic("hasty", 1, 2, unclean_leader_election=True)
         self.tally = Tally()
+        self.tally.begin(0, self.cluster.state)
 
     def do(self, request: object, at_ms: int = 0) -> None:
         """Have a request change what it does."""
-        plan = self.cluster.plan(request)
-        assert not isinstance(plan, Refusal), plan
-        for record in plan:
-            self.tally.before(at_ms * MS, self.cluster.state, record)
-            self.cluster.state.apply(record)
+        self.cluster.do(request)
+        self.tally.follow(at_ms * MS, self.cluster.state, ["orders", "hasty"])
 
 
 def test_elections_and_changes_of_the_isr_are_counted() -> None:
     counted = Counted(2)
-    counted.cluster.topic("orders", 1, 2)
+    counted.do(DeleteTopic("hasty"))
     counted.do(DeclareDead("n1", 1))
     counted.do(DeclareDead("n2", 1), 100)
     counted.do(registration("n2", 2), 400)
@@ -83,25 +84,30 @@ def test_elections_and_changes_of_the_isr_are_counted() -> None:
 
 def test_an_unclean_election_is_counted_as_such() -> None:
     counted = Counted(2)
-    counted.cluster.topic("hasty", 1, 2, unclean_leader_election=True)
     for request in (DeclareDead("n2", 1), DeclareDead("n1", 1), registration("n2", 2)):
         counted.do(request)
     figures = counted.tally.figures(counted.cluster.state, is_controller=False)
     assert figures.unclean_leader_elections_total == 1
 
 
-def test_a_topic_that_is_gone_is_waited_for_no_more() -> None:
+def test_a_topic_that_is_made_again_is_another_one() -> None:
     counted = Counted(2)
-    counted.cluster.topic("orders")
+    counted.do(DeclareDead("n1", 1), 5)
+    before = counted.tally.figures(counted.cluster.state, is_controller=False).leader_elections_total
+    counted.do(DeleteTopic("hasty"))
+    for node_id in ("n1", "n2"):
+        counted.cluster.do(FinishDelete("hasty", node_id))
+    counted.do(CreateTopic("hasty", 1, 1))
+    after = counted.tally.figures(counted.cluster.state, is_controller=False).leader_elections_total
+    assert after == before
+
+
+def test_what_is_read_as_a_whole_is_no_event() -> None:
+    counted = Counted(2)
+    counted.cluster.die("n1")
+    counted.tally.begin(0, counted.cluster.state)
     counted.do(DeclareDead("n1", 1))
-    counted.do(DeleteTopic("orders"))
-    assert counted.tally == Tally()
-
-
-def test_what_is_no_place_counts_nothing() -> None:
-    tally = Tally()
-    tally.before(0, Gathered(1).state, NodeRegistered("n2", 1, "d", "", "", "", "", "", 0))
-    assert tally == Tally()
+    assert counted.tally.figures(counted.cluster.state, is_controller=False).leader_elections_total == 0
 
 
 def test_a_controller_is_counted_once_a_term() -> None:

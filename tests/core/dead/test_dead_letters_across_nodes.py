@@ -1,4 +1,4 @@
-"""Dead letters among three nodes: moved, looked at, sent back and purged by whoever leads their partitions, each once."""
+"""Dead letters among three nodes: moved, shown, sent back and purged by whoever leads their partitions, each once."""
 
 from collections import Counter
 

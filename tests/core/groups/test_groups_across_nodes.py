@@ -18,7 +18,7 @@ from goqueue.core.groups.verbs import (
     WatchGroup,
 )
 from goqueue.core.verbs import Code, Refusal
-from tests.core.grouped_cluster import S, GroupedCluster
+from tests.core.grouped_cluster import GroupedCluster, S
 
 NODES = ["n1", "n2", "n3"]
 

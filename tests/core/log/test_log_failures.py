@@ -8,7 +8,8 @@ from goqueue.core.log.checkpoint import decode_checkpoint
 from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync, LogConfig
 from goqueue.core.log.effects import Append, Commit, Cut, Effect, Sync
 from goqueue.core.log.epochs import EpochCache
-from goqueue.core.log.log import Log, LogState, LogUnsound, OffsetOutOfRange
+from goqueue.core.log.errors import OffsetOutOfRange
+from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment, segment_name
 from goqueue.core.log.tail import SegmentTail
 from tests.core.log.batches import (

@@ -6,8 +6,9 @@ from goqueue.core.clock import Clock
 from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync, LogConfig
 from goqueue.core.log.cursors import Cursors
 from goqueue.core.log.effects import FindTime, Read
+from goqueue.core.log.errors import OffsetOutOfRange
 from goqueue.core.log.index import ENTRIES_A_PAGE, IndexKind
-from goqueue.core.log.log import Log, LogState, OffsetOutOfRange
+from goqueue.core.log.log import Log, LogState
 from goqueue.core.log.segment import Segment, segment_name
 from goqueue.core.log.tail import SegmentTail
 from tests.core.log.batches import FIRST, STREAM, WALL_MS, batch, empty_log, filled_log, settings_of, stamped

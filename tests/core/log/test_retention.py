@@ -8,7 +8,8 @@ from goqueue.core.clock import Clock
 from goqueue.core.log.checkpoint import decode_checkpoint
 from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync, LogConfig
 from goqueue.core.log.effects import Append, Commit, Effect, Roll
-from goqueue.core.log.log import Log, OffsetOutOfRange
+from goqueue.core.log.errors import OffsetOutOfRange
+from goqueue.core.log.log import Log
 from goqueue.core.log.retention import expired_count, expiry_ms
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment, segment_name
 from tests.core.log.batches import FIRST, STREAM, WALL_MS, batch, empty_log, filled_log, ms, settings_of

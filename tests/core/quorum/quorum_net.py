@@ -1,7 +1,7 @@
 """Nodes that agree, in a net and on disks that do what a test tells them: lose, hold, double, fail, forget.
 
-Time stands still while letters travel, and moves when a test says so. A disk keeps what was synced; a node that is killed
-begins again with that. Each node applies what is agreed: the contents of ordinary entries, one after another.
+Time stands still while letters travel, and moves when a test says so. A disk keeps what was synced; a node that is
+killed begins again with that. Each node applies what is agreed: the contents of ordinary entries, one after another.
 """
 
 from collections import deque

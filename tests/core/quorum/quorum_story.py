@@ -1,7 +1,7 @@
 """A language for stories of nodes that agree: a command a line, told to real nodes in a net that obeys.
 
     nodes A B C          founders, all of them up          node D            one that joins, registered with all
-    alone A              a node without peers              old A 3           one whose log is of a release without voters
+    alone A              a node without peers              old A 3           one with a log of before there were voters
     timeout A            its patience ends                 wait 500ms        time passes
     elect A              the same until it leads; all it says then is lost
     propose A x y        entries, in one turn; BIG is one of 600,000 bytes
@@ -13,7 +13,8 @@
     lose A>B 2  double A>B  hold A>B  pass A>B 1  drop A>B  release A>B [late]   single letters; held ones go on one by
                          one, are lost, or go on, if `late` in the opposite order
     break A B            what is under way between the two is known to be lost
-    letters all|most|off                                   what of them is told: `most` leaves out beats and what answers them
+    gone A               all others know that the process of A is no more
+    letters all|most|off what of them is told: `most` leaves out beats and what answers them
     state [A]            role, term, log
 
 After each command letters travel until none is left; time stands still meanwhile.
@@ -249,6 +250,11 @@ class Story:
         for sender, to in self._links(one, other):
             self._of(sender).quorum.peer_lost(self.net.now, to)
 
+    def _gone(self, name: str) -> None:
+        for member in self.net.members.values():
+            if member.name != name and member.is_up:
+                member.quorum.peer_gone(self.net.now, name)
+
     # --- telling
 
     def _letters_(self, which: str) -> None:
@@ -265,7 +271,8 @@ class Story:
         quorum = member.quorum
         log, voters = _entries(quorum.log.entries), " ".join(quorum.membership.voters) or "nobody"
         ends = f"agreed {quorum.agreed} durable {quorum.durable}"
-        return f"{self._brief(member)}: {log}; {ends}; voters {voters}; applied {' '.join(map(_short, member.applied)) or 'nothing'}"
+        applied = " ".join(map(_short, member.applied)) or "nothing"
+        return f"{self._brief(member)}: {log}; {ends}; voters {voters}; applied {applied}"
 
 
 def _told(message: QuorumMessage) -> str:

@@ -1,8 +1,8 @@
 """Nodes that agree under everything that may happen to them: what must hold after every step, whatever the seed.
 
-Letters are lost, doubled, late and out of order, links break one way, disks are slow, nodes are killed, cut off and come
-back, voters come and go, logs are summed up. Held against it are the five properties of Raft's figure 3, and in the end,
-when everything works again, that all agree and go on.
+Letters are lost, doubled, late and out of order, links break one way, disks are slow, nodes are killed, cut off and
+come back, voters come and go, logs are summed up. Held against it are the five properties of Raft's figure 3, and in
+the end, when everything works again, that all agree and go on.
 """
 
 from random import Random
@@ -12,7 +12,7 @@ import pytest
 from goqueue.core.quorum.entries import SNAPSHOT, Entry
 from goqueue.core.quorum.leader import Leader
 from goqueue.core.quorum.messages import QuorumMessage
-from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, RemoveVoter
+from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, QuorumRequest, RemoveVoter
 from tests.core.quorum.quorum_net import Member, Net
 
 NAMES = ["A", "B", "C", "D", "E"]
@@ -107,7 +107,13 @@ class Storm:
         member = self.random.choice(leaders)
         self.asked += 1
         other = self.random.choice(NAMES)
-        requests = [AddVoter(other), RemoveVoter(other), MoveController(other), Confirm(), Confirm()]
+        requests: list[QuorumRequest] = [
+            AddVoter(other),
+            RemoveVoter(other),
+            MoveController(other),
+            Confirm(),
+            Confirm(),
+        ]
         request = self.random.choice(requests)
         if isinstance(request, Confirm):
             self.reads[member.name, self.asked] = max(self.agreed, default=-1) + 1
@@ -189,6 +195,7 @@ class Storm:
                 self.settle()
             if self.is_calm():
                 return
+        raise AssertionError("they do not come to agree")
 
     def is_calm(self) -> bool:
         """Whether somebody leads, and all have and agree on all of its log."""

@@ -151,7 +151,7 @@ class Site:
             self._perform(effects)
             if effects:
                 self._written()
-            reads, replication.reads = replication.reads, []
+            reads, replication.lanes.reads = replication.lanes.reads, []
             for fetching in reads:
                 assert isinstance(fetching.request, Read)
                 replication.read_done(self.now, fetching.token, self._fetch(fetching.request))
@@ -161,9 +161,9 @@ class Site:
                 self.reopen()
             if not effects and not reads:
                 break
-        self.letters += replication.letters
-        self.wishes += replication.wishes
-        replication.letters, replication.wishes = [], []
+        self.letters += replication.lanes.letters
+        self.wishes += replication.lanes.wishes
+        replication.lanes.letters, replication.lanes.wishes = [], []
         self._settle()
         self.check()
 
@@ -239,7 +239,7 @@ class Site:
         return next(held for held in self.streams.values() if held.log.stream == stream)
 
     def _settle(self) -> None:
-        moved, self.replication.moved = self.replication.moved, {}
+        moved, self.replication.lanes.moved = self.replication.lanes.moved, {}
         for held in [*moved.values(), *self.streams.values()]:
             if isinstance(held, Partition):
                 done, held.done = held.done, []

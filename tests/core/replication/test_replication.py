@@ -85,7 +85,7 @@ def test_all_streams_of_a_partition_go_through_one_session() -> None:
     cluster.pump()
     assert (offsets(data), offsets(ledger)) == ([0], [0])
     assert cluster.site("b").stored(Side.LEDGER) == [(0, b"l")]
-    assert len(cluster.site("a").replication._servings) == 2
+    assert len(cluster.site("a").replication._sources._servings) == 2
 
 
 # --- too few in sync

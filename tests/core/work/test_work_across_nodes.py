@@ -14,7 +14,7 @@ from goqueue.core.groups.verbs import (
 from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work.receipts import spelled_offset
 from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun
-from tests.core.grouped_cluster import S, GroupedCluster, found_in, place_of
+from tests.core.grouped_cluster import GroupedCluster, S, found_in, place_of
 
 NODES = ["n1", "n2", "n3"]
 

@@ -1,0 +1,204 @@
+"""What a broker among others is told: who founds the cluster, where its nodes are, and where others reach this one.
+
+A broker is among others as soon as it is given peers, somebody to join, a way to find either, or an address of its own
+for them. Otherwise it is alone: nothing listens for peers, and nothing of a cluster costs anything.
+"""
+
+import secrets
+import socket
+from collections.abc import Mapping
+from functools import partial
+
+import trio
+from attrs import define
+
+from goqueue.cli.settings.cluster_keys import (
+    ADVERTISE,
+    CATCH_UP,
+    COMPRESSION,
+    DEAD,
+    DISCOVERY,
+    DNS,
+    DNS_NAME,
+    ELECTION,
+    FOUNDERS,
+    GROUP,
+    HEARTBEAT,
+    INTERNAL,
+    JOIN,
+    MULTICAST,
+    PEER_CA,
+    PEER_CERT,
+    PEER_KEY,
+    PEERS,
+    RACK,
+    REPLICA_LAG,
+    REQUEST,
+    STATIC,
+    SUSPECT,
+)
+from goqueue.cli.settings.keys import GRPC, HTTP, NODE
+from goqueue.cli.settings.kinds import LOOPBACK, Address
+from goqueue.cli.settings.sources import DEFAULT, FILE, Settings
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.peers.codec import decode, encode
+from goqueue.transports.peers.addresses import PeerAddress, parse_peer
+from goqueue.transports.peers.discovery import call_out, look_up
+from goqueue.transports.peers.network import Network
+from goqueue.transports.peers.tls import PeerTls, peer_tls
+
+_MS = 1_000_000
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nothing is bound to them here
+
+
+@define
+class ClusterSettings:
+    """All that concerns other nodes, as it will be used."""
+
+    node_id: str
+    founders: list[str]
+    known: list[PeerAddress]
+    internal: Address
+    advertise: str
+    rack: str
+    # Where to look nodes up, and the group to call out in; None where that is not done.
+    dns: PeerAddress | None
+    group: Address | None
+    compression: str
+    tls_files: tuple[str, str, str] | None
+    heartbeat_ms: int
+    suspect_ms: int
+    dead_ms: int
+    election_ms: int
+    replica_lag_ms: int
+    request_ms: int
+    catch_up_bytes_per_s: int
+
+    def options(self, bound: Mapping[str, Address]) -> ClusterOptions:
+        """What the node is told; `bound` says by key where its ports really are."""
+        grpc = bound.get(GRPC.name, bound[HTTP.name])
+        return ClusterOptions(
+            founders=self.founders,
+            rack=self.rack,
+            internal=self._reached(bound[INTERNAL.name]),
+            http=self._reached(bound[HTTP.name]),
+            grpc=self._reached(grpc),
+            incarnation=secrets.randbits(62) + 1,
+            disk_id=secrets.token_hex(8),
+            heartbeat_ns=self.heartbeat_ms * _MS,
+            suspect_ns=self.suspect_ms * _MS,
+            dead_ns=self.dead_ms * _MS,
+            election_ns=self.election_ms * _MS,
+            quorum_heartbeat_ns=self.election_ms * _MS * 3 // 20,
+            replica_lag_ns=self.replica_lag_ms * _MS,
+            request_ns=self.request_ms * _MS,
+            catch_up_bytes_per_s=self.catch_up_bytes_per_s,
+        )
+
+    def _reached(self, bound: Address) -> str:
+        """Where others reach a port of this node."""
+        host, port = bound
+        if self.advertise and host != LOOPBACK:
+            host = self.advertise
+        elif host in _EVERYWHERE:
+            host = socket.gethostname()
+        return PeerAddress("", host, port).place
+
+    def tls(self) -> PeerTls | None:
+        """The keys as the files have them at the moment. Raises OSError, of which SSLError is one."""
+        return None if self.tls_files is None else peer_tls(*self.tls_files)
+
+    def network(self) -> Network:
+        """The node's connections to its peers. Raises as `tls` does."""
+        return Network(encode, decode, known=self.known, tls=self.tls(), compression=self.compression)
+
+    async def discover(self, network: Network, internal: str) -> None:
+        """Find peers as long as the node lives, in the ways that were asked for."""
+        async with trio.open_nursery() as nursery:
+            if self.dns is not None:
+                nursery.start_soon(look_up, self.dns.host, self.dns.port, network.find)
+            if self.group is not None:
+                place = parse_peer(f"{self.node_id}@{internal}")
+                nursery.start_soon(partial(call_out, place, self.group, network.find))
+
+
+def cluster_settings(settings: Settings) -> ClusterSettings | None:
+    """What was given of others, with what is wrong noted in `settings`; None for a broker alone."""
+    if not _is_among_others(settings):
+        return None
+    _check(settings)
+    own = next((place for place in settings[PEERS] if place.node_id == settings[NODE]), None)
+    discovery, files = settings[DISCOVERY], (settings[PEER_CERT], settings[PEER_KEY], settings[PEER_CA])
+    return ClusterSettings(
+        node_id=settings[NODE],
+        founders=_founders(settings),
+        known=[place for place in [*settings[PEERS], *settings[JOIN]] if place != own],
+        internal=_internal(settings, own),
+        advertise=settings[ADVERTISE] or (own.host if own is not None else ""),
+        rack=settings[RACK],
+        dns=_name(settings) if discovery == DNS else None,
+        group=settings[GROUP] if discovery == MULTICAST else None,
+        compression=settings[COMPRESSION],
+        tls_files=files if all(files) else None,
+        heartbeat_ms=settings[HEARTBEAT],
+        suspect_ms=settings[SUSPECT],
+        dead_ms=settings[DEAD],
+        election_ms=settings[ELECTION],
+        replica_lag_ms=settings[REPLICA_LAG],
+        request_ms=settings[REQUEST],
+        catch_up_bytes_per_s=settings[CATCH_UP],
+    )
+
+
+def _is_among_others(settings: Settings) -> bool:
+    internal = settings.of(INTERNAL)
+    # A file that holds all keys with their defaults asks for nothing.
+    is_typed = internal.source not in (DEFAULT, FILE) or internal.text != INTERNAL.default
+    has_address = is_typed and internal.value is not None
+    return bool(settings[PEERS] or settings[JOIN] or settings[DISCOVERY] != STATIC or has_address)
+
+
+def _founders(settings: Settings) -> list[str]:
+    """The first voters; none for a node that joins what is there."""
+    founders = settings[FOUNDERS]
+    if founders:
+        return [*sorted(founders)]
+    if settings[JOIN]:
+        return []
+    if settings[PEERS]:
+        return sorted({settings[NODE], *(place.node_id for place in settings[PEERS])})
+    return [settings[NODE]] if settings[DISCOVERY] == STATIC else []
+
+
+def _internal(settings: Settings, own: PeerAddress | None) -> Address:
+    """Where to listen: as told, else where the list of peers says that this node is."""
+    if own is not None and settings.of(INTERNAL).source == DEFAULT:
+        return own.host, own.port
+    return settings[INTERNAL] or (LOOPBACK, 0)
+
+
+def _name(settings: Settings) -> PeerAddress | None:
+    try:
+        return parse_peer(settings[DNS_NAME])
+    except ValueError:
+        settings.problem(DNS_NAME, "it is needed for the discovery by dns, as in goqueue.internal:7000")
+        return None
+
+
+def _check(settings: Settings) -> None:
+    """What is right by itself and wrong beside something else."""
+    if settings[INTERNAL] is None:
+        settings.problem(INTERNAL, "a node among others has to listen for them")
+    if settings[PEERS] and settings[JOIN]:
+        settings.problem(JOIN, "the peers found a cluster, or there is one to join: leave out --peers or --join")
+    if not settings[JOIN] and not settings[FOUNDERS]:
+        for place in settings[PEERS]:
+            if not place.node_id:
+                settings.problem(PEERS, f"{place} has no name; who founds a cluster is written like node-2@{place}")
+    if not settings[HEARTBEAT] < settings[SUSPECT] < settings[DEAD]:
+        settings.problem(SUSPECT, "it has to be longer than the heartbeat interval and shorter than deadAfter")
+    files = (PEER_CERT, PEER_KEY, PEER_CA)
+    missing = [key for key in files if not settings[key]]
+    if len(missing) < len(files):
+        for key in missing:
+            settings.problem(key, "TLS between nodes needs cluster.tls.cert, key and ca")

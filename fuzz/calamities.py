@@ -1,0 +1,173 @@
+"""What befalls a cluster: a list of calamities, drawn from the seed before anything happens.
+
+A calamity has a kind, a moment, a duration and victims. Since the whole list is known beforehand, any of them can be
+left out and the rest stays as it was: that is how a smaller world is found which breaks the same promise
+(`shrinking.py`). What fails by chance at each operation of a disk is not here but in `trouble.py`.
+
+Any number of nodes may be struck at one time. Safety has to hold all the same; that anything goes on is only promised
+once the world is healed.
+"""
+
+import errno
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING
+
+from attrs import define
+
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.post import Link, Weather
+
+if TYPE_CHECKING:
+    from goqueue.fuzz.process import Process
+    from goqueue.fuzz.world import World
+
+_MS = 1_000_000
+_S = 1_000 * _MS
+
+
+@define
+class Calamity:
+    """One thing that goes wrong; what else there is to draw is drawn from `luck`."""
+
+    number: int
+    at_ns: int
+    kind: str
+    victims: list[str]
+    lasts_ns: int
+    luck: int
+
+    def text(self) -> str:
+        """The same for people."""
+        return f"#{self.number} {self.kind} of {','.join(self.victims)} for {self.lasts_ns / _S:.1f} s"
+
+
+def draw_calamities(random: Random, options: Options, names: list[str]) -> list[Calamity]:
+    """All that befalls a world while it is in trouble."""
+    drawn: list[Calamity] = []
+    at = random.randint(2 * _S, 6 * _S)
+    while at < options.seconds * _S and options.calamities:
+        kind = random.choice(options.calamities)
+        count = random.randint(1, max(len(names) - 1, 1)) if kind == "partition" else 1
+        victims = random.sample(names, count) if kind not in ("blackout", "rolling") else [*names]
+        lasts_ns = int(random.choice((0.2, 1.0, 4.0, 8.0)) * (0.5 + random.random()) * _S)
+        drawn.append(Calamity(len(drawn), at, kind, victims, lasts_ns, random.getrandbits(32)))
+        at += int(options.calamity_ns * 2 * random.random())
+    return drawn
+
+
+class Calamities:
+    """Brings calamities about, and ends them."""
+
+    def __init__(self, world: "World", calamities: list[Calamity]) -> None:
+        self._world = world
+        self._calamities = calamities
+        self._acts: dict[str, Callable[[Calamity, Process], None]] = {
+            "kill": self._die, "crash": self._die, "stop": self._stop, "pause": self._pause, "isolate": self._isolate,
+            "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break, "writes": self._break,
+            "clock": self._set_clock, "blackout": self._die, "rolling": self._roll,
+        }  # fmt: skip
+
+    def begin(self) -> None:
+        """Let all of them come at their time."""
+        for calamity in self._calamities:
+            self._world.later(calamity.at_ns, self._strike, calamity)
+
+    def _strike(self, calamity: Calamity) -> None:
+        world = self._world
+        if world.is_healed:
+            return
+        world.count(f"calamity {calamity.kind}")
+        world.note(None, "calamity", calamity.text())
+        if calamity.kind == "partition":
+            self._part(calamity)
+        elif calamity.kind == "storm":
+            self._storm(calamity)
+        else:
+            for name in calamity.victims:
+                process = world.process(name)
+                assert process is not None
+                self._acts[calamity.kind](calamity, process)
+
+    def _later(self, delay_ns: int, act: Callable[[], None]) -> None:
+        """Let something end; once the world is healed it has ended already."""
+        self._world.later(delay_ns, lambda _: None if self._world.is_healed else act())
+
+    # --- processes
+
+    def _die(self, calamity: Calamity, process: "Process") -> None:
+        if process.is_up:
+            process.die(crash=calamity.kind != "kill", down_ns=calamity.lasts_ns)
+
+    def _stop(self, calamity: Calamity, process: "Process") -> None:
+        if process.is_up:
+            process.down_ns = calamity.lasts_ns
+            process.survive(lambda _: process.stop(), None)
+
+    def _roll(self, calamity: Calamity, process: "Process") -> None:
+        """Restart one after another, as for an upgrade."""
+        place = calamity.victims.index(process.node_id)
+        self._later(place * (2 * _S + calamity.lasts_ns), lambda: self._restart(process))
+
+    def _restart(self, process: "Process") -> None:
+        if process.is_up:
+            process.down_ns = 200 * _MS
+            process.survive(lambda _: process.stop(), None)
+
+    def _pause(self, calamity: Calamity, process: "Process") -> None:
+        process.still_until = self._world.now + calamity.lasts_ns
+
+    def _set_clock(self, calamity: Calamity, process: "Process") -> None:
+        process.wall_skew_ms += Random(calamity.luck).choice((-120_000, -2_000, 2_000, 120_000))
+
+    # --- links
+
+    def _cut(self, calamity: Calamity, links: list[Link]) -> None:
+        self._world.post.cut(links)
+        self._later(calamity.lasts_ns, lambda: self._world.post.mend(links))
+
+    def _others(self, name: str) -> list[str]:
+        return [process.node_id for process in self._world.processes if process.node_id != name]
+
+    def _isolate(self, calamity: Calamity, process: "Process") -> None:
+        name = process.node_id
+        self._cut(calamity, [link for other in self._others(name) for link in ((name, other), (other, name))])
+
+    def _deafen(self, calamity: Calamity, process: "Process") -> None:
+        """One direction only: it speaks and does not hear, or the other way round; to all, or to one."""
+        random, name = Random(calamity.luck), process.node_id
+        others = self._others(name)
+        chosen = others if random.random() < 0.5 else [random.choice(others)]
+        links = [(name, other) for other in chosen]
+        self._cut(calamity, links if random.random() < 0.5 else [(there, here) for here, there in links])
+
+    def _part(self, calamity: Calamity) -> None:
+        """Two halves that do not hear each other."""
+        here = calamity.victims
+        there = [process.node_id for process in self._world.processes if process.node_id not in here]
+        self._cut(calamity, [link for one in here for two in there for link in ((one, two), (two, one))])
+
+    def _storm(self, calamity: Calamity) -> None:
+        random, post = Random(calamity.luck), self._world.post
+        post.weather = Weather(
+            random.choice((0.05, 0.3)), random.choice((0.0, 0.3)), random.choice((0, 50 * _MS, 500 * _MS))
+        )
+        self._later(calamity.lasts_ns, lambda: setattr(post, "weather", Weather()))
+
+    # --- disks
+
+    def _fill(self, calamity: Calamity, process: "Process") -> None:
+        disk = process.disk
+        disk.conditions.capacity_bytes = disk.used_bytes + Random(calamity.luck).choice((0, 100, 5_000))
+        self._later(calamity.lasts_ns, lambda: setattr(disk.conditions, "capacity_bytes", None))
+
+    def _slow(self, calamity: Calamity, process: "Process") -> None:
+        conditions = process.disk.conditions
+        conditions.p_slow, conditions.slow_ns = 0.5, 1_000 * _MS
+        self._later(calamity.lasts_ns, lambda: setattr(conditions, "p_slow", self._world.options.p_slow))
+
+    def _break(self, calamity: Calamity, process: "Process") -> None:
+        """Some operations of one kind fail."""
+        random, operation = Random(calamity.luck), "sync" if calamity.kind == "syncs" else "write"
+        for after in range(0, random.choice((1, 4)) * 3, 3):
+            process.disk.fail_next(operation, errno.EIO, random.choice(("", "logs/", "meta/")), after)

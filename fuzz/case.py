@@ -1,0 +1,89 @@
+"""Which world: a seed, and what is to be otherwise than the seed has it. The same case gives the same world.
+
+A seed draws whether its world is of one node or of several, and then its options. What a case says besides takes part
+of that away: a shorter time, fewer faults, single calamities left out, single options as they are by default.
+"""
+
+from random import Random
+
+import attrs
+from attrs import define
+
+from goqueue.fuzz.options import CALAMITIES, Options, draw_cluster, draw_options
+
+# Of so many worlds one is a cluster; they take as long as all others together.
+_CLUSTERS_AMONG = 20
+_RATES = {
+    "loss": ("p_letter_loss",), "double": ("p_letter_double",),
+    "links": ("p_cut", "p_half_open", "p_stall", "p_hang_up"),
+    "disk": ("p_sync_error", "p_write_error", "p_read_error", "p_other_error", "p_full"), "rot": ("p_rot",),
+    "kill": ("p_kill",), "crash": ("p_crash", "p_cut_inside"), "stop": ("p_stop",), "pause": ("p_pause",),
+    "clock": ("p_clock_jump",), "slow": ("p_slow", "p_cold"),
+}  # fmt: skip
+"""Faults by the names that people say, and the rates that they are; beside them all kinds of calamities."""
+
+FAULTS = tuple(sorted({*_RATES, *CALAMITIES}))
+
+
+@define
+class Case:
+    """One world among all that a seed could give."""
+
+    seed: int
+    # How many nodes; 0 for as many as the seed says.
+    nodes: int = 0
+    steps: int | None = None
+    seconds: int | None = None
+    # The only faults there are; None for those that the seed says.
+    faults: tuple[str, ...] | None = None
+    # Calamities that do not happen, by their numbers, and options that are as they are by default.
+    spared: tuple[int, ...] = ()
+    off: tuple[str, ...] = ()
+
+    def options(self) -> Options:
+        """What the world is like."""
+        options = self._drawn()
+        if self.steps is not None:
+            options.steps = self.steps
+        if self.seconds is not None and options.nodes > 1:
+            options.seconds = self.seconds
+        if self.faults is not None:
+            self._keep_faults(options, self.faults)
+        options.spared = self.spared
+        plain = Options()
+        for name in self.off:
+            setattr(options, name, getattr(plain, name))
+        return options
+
+    def _drawn(self) -> Options:
+        nodes = self.nodes
+        if not nodes:
+            random = Random(f"{self.seed}/nodes")
+            nodes = random.choice((3, 3, 3, 5)) if random.random() < 1 / _CLUSTERS_AMONG else 1
+        random = Random(f"{self.seed}/options")
+        return draw_options(random) if nodes == 1 else draw_cluster(random, nodes)
+
+    def _keep_faults(self, options: Options, faults: tuple[str, ...]) -> None:
+        """Have these faults, all that are wanted and no others."""
+        options.calamities = tuple(kind for kind in CALAMITIES if kind in faults)
+        plain = Options()
+        for fault, rates in _RATES.items():
+            for rate in rates:
+                if fault not in faults:
+                    setattr(options, rate, getattr(plain, rate))
+
+    def command(self) -> str:
+        """What runs the same world again."""
+        words = [f"goqueue sim --seed {self.seed}"]
+        words += [f"--nodes {self.nodes}"] if self.nodes else []
+        words += [f"--steps {self.steps}"] if self.steps is not None else []
+        words += [f"--minutes {self.seconds / 60:g}"] if self.seconds is not None else []
+        words += [f"--faults {','.join(self.faults) or 'none'}"] if self.faults is not None else []
+        words += [f"--spare {','.join(map(str, self.spared))}"] if self.spared else []
+        words += [f"--off {','.join(self.off)}"] if self.off else []
+        return " ".join(words)
+
+
+def of_seed(case: Case, seed: int) -> Case:
+    """The same case of another seed."""
+    return attrs.evolve(case, seed=seed)

@@ -1,0 +1,70 @@
+"""What is agreed on about a partition makes sense at every moment: it is led by one in sync, and epochs only rise.
+
+Who is in sync has the partition, or is about to have it. Every change raises the version, and another leader another
+epoch. Only a topic whose settings allow it may be led by one that was not in sync.
+"""
+
+from attrs import define
+
+from goqueue.core.cluster.apply import Placement
+from goqueue.core.cluster.topic_settings import setting
+from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.history import Violation
+from goqueue.fuzz.insight import agreed_index
+
+Place = tuple[int, int]
+"""A topic by its id, and a partition."""
+
+
+@define
+class _Known:
+    """A place as it was last seen by anybody."""
+
+    version: int
+    leader: str
+    leader_epoch: int
+    # Who is in sync, or may come to be so and be the only one at once: when a move ends.
+    heirs: list[str]
+
+
+class Placements(Checker):
+    """Follows all places along what is agreed on."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        self._index = 0
+        self._known: dict[Place, _Known] = {}
+
+    def stepped(self) -> None:
+        """Look whenever a node knows more than any did before."""
+        broker = self.sight.stirred
+        if not self.sight.is_cluster or broker is None or broker.node is None or not broker.node.has_metadata:
+            return
+        if agreed_index(broker.node) <= self._index:
+            return
+        self._index = agreed_index(broker.node)
+        for leader in broker.node.led.topics.values():
+            topic = leader.topic
+            for number, placement in topic.placements.items():
+                self._look((topic.topic_id, number), f"{topic.name}/{number}", placement)
+                is_unclean = bool(setting(topic.config, "unclean_leader_election"))
+                self._follow((topic.topic_id, number), f"{topic.name}/{number}", placement, is_unclean=is_unclean)
+
+    def _look(self, place: Place, name: str, placement: Placement) -> None:
+        if placement.leader and placement.leader not in placement.isr:
+            raise Violation(f"{name} is led by one that is not in sync: {placement}")
+        if any(one not in placement.replicas for one in placement.isr):
+            raise Violation(f"in sync with {name} is one that does not have it: {placement}")
+
+    def _follow(self, place: Place, name: str, placement: Placement, *, is_unclean: bool) -> None:
+        known = self._known.get(place)
+        if known is not None:
+            if placement.version < known.version or placement.leader_epoch < known.leader_epoch:
+                raise Violation(f"{name} goes back: {known}, then {placement}")
+            is_other = placement.leader not in (known.leader, "")
+            if is_other and placement.leader_epoch == known.leader_epoch and known.leader:
+                raise Violation(f"{name} has another leader under the same epoch: {known}, then {placement}")
+            if placement.version == known.version + 1 and not is_unclean and not set(placement.isr) & set(known.heirs):
+                raise Violation(f"none of those in sync with {name} is so any more: {known}, then {placement}")
+        heirs = [*placement.isr, *placement.adding]
+        self._known[place] = _Known(placement.version, placement.leader, placement.leader_epoch, heirs)

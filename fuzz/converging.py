@@ -1,0 +1,84 @@
+"""A cluster after the trouble: there is a controller, partitions are led, replicas in sync, and all know the same."""
+
+from collections.abc import Callable
+
+from goqueue.core.calls import Reply, Request
+from goqueue.core.cluster.apply import Placement, Topic
+from goqueue.core.cluster.verbs import Drain
+from goqueue.core.node import Node
+from goqueue.core.partition.partition import Partition
+from goqueue.core.verbs import Refusal
+from goqueue.fuzz.history import Violation
+from goqueue.fuzz.insight import agreed_index
+from goqueue.fuzz.workloads.steward import Steward
+from goqueue.fuzz.world import World
+
+_LOOK_NS = 500_000_000
+# A replica that is far behind, an election and another after that, and a topic that is being made.
+_CONVERGED_NS = 60_000_000_000
+
+
+class Converging:
+    """Brings a cluster to rest; `ask` asks any node."""
+
+    def __init__(self, world: World, ask: Callable[[Request], Reply]) -> None:
+        self._world = world
+        self._ask = ask
+
+    def run(self) -> None:
+        """Wait until all is well."""
+        world = self._world
+        self._wait_for(self._unrest_of_nodes)
+        if any(isinstance(client, Steward) for client in world.clients):
+            for process in world.processes:
+                self._ask(Drain(process.node_id, False))
+        self._wait_for(self._unrest)
+
+    def _wait_for(self, look: Callable[[], str]) -> None:
+        world, until = self._world, self._world.now + _CONVERGED_NS
+        while unrest := look():
+            if world.now >= until:
+                raise Violation(f"nothing fails, and {unrest}"[:600])
+            pause = world.now + _LOOK_NS
+            while world.step(pause):
+                pass
+
+    def _unrest(self) -> str:
+        return self._unrest_of_nodes() or self._unrest_of_partitions()
+
+    def _unrest_of_nodes(self) -> str:
+        """Who is not there, or does not know what others know."""
+        nodes: list[Node] = []
+        for process in self._world.processes:
+            if process.node is None or not process.node.has_metadata:
+                return f"{process.node_id} is not there, or knows nothing"
+            nodes.append(process.node)
+        controllers = [node.options.node_id for node in nodes if node.is_controller]
+        if len(controllers) != 1:
+            return f"the controllers are {controllers}"
+        indexes = {node.options.node_id: agreed_index(node) for node in nodes}
+        if len(dict.fromkeys(indexes.values())) != 1:
+            return f"the nodes know different things to be agreed on: {indexes}"
+        return ""
+
+    def _unrest_of_partitions(self) -> str:
+        """Which partition is not led, or lacks replicas."""
+        for topic in self._world.sight.topics().values():
+            for number, placement in topic.placements.items():
+                unrest = self._unrest_of(topic, number, placement)
+                if unrest:
+                    return unrest
+        return ""
+
+    def _unrest_of(self, topic: Topic, number: int, placement: Placement) -> str:
+        what = f"{topic.name}/{number} is {placement}"
+        if placement.adding or placement.removing or sorted(placement.isr) != sorted(placement.replicas):
+            return f"{what}: not all replicas are in sync"
+        leader = self._world.process(placement.leader)
+        if leader is None or leader.node is None:
+            return f"{what}: nobody leads it"
+        led = leader.node.led.partition(topic.name, number)
+        if isinstance(led, Refusal):
+            return f"{what}, and its leader says {led.message}"
+        assert isinstance(led, Partition)
+        return "" if led.is_settled else f"{what}, and readers do not see it"

@@ -1,0 +1,35 @@
+"""How the machines of a world become a cluster: who founds it, who comes later, and how wrong all clocks are."""
+
+from typing import TYPE_CHECKING
+
+from goqueue.core.cluster.options import ClusterOptions
+
+if TYPE_CHECKING:
+    from goqueue.fuzz.world import World
+
+_S = 1_000_000_000
+_RACKS = ("a", "b")
+
+
+def found_cluster(world: "World") -> None:
+    """Say of every machine what it is told of its cluster, when it begins, and what its clocks show."""
+    options, random = world.options, world.random("founding")
+    names = [process.node_id for process in world.processes]
+    founders = names[: options.founders or len(names)]
+    has_racks = random.random() < 0.3
+    for place, process in enumerate(world.processes):
+        name = process.node_id
+        process.cluster = ClusterOptions(
+            founders if name in founders else [],
+            _RACKS[place % 2] if has_racks else "",
+            f"{name}:7000",
+            f"{name}:8080",
+            f"{name}:9000",
+            disk_id=f"disk-of-{name}",
+        )
+        process.wall_skew_ms = random.randint(-options.skew_ms_max, options.skew_ms_max)
+        process.drift_ppm = random.randint(-options.drift_ppm_max, options.drift_ppm_max)
+        process.origin_ns = random.randint(0, 100 * _S)
+        if name not in founders:
+            # Whoever comes later comes while others work.
+            process.down_until = random.randint(1, max(options.seconds // 2, 2)) * _S

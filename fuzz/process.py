@@ -1,0 +1,387 @@
+"""One broker of a world: its machine with a disk, and the processes that live on it one after another.
+
+A process is the only driver of its node in simulation, as `transports/runtime.py` is the only one in production. Both
+hand what touches the disk to `storage/node_disk.py`; where a broker has threads, a process runs each piece of work at
+a moment drawn from the seed and hands it back at another, so that turns, other work and deaths come between.
+
+The machine has clocks of its own: one that only goes forward, from anywhere and at nearly the pace of the world, and
+one of the wall that is wrong by `wall_skew_ms`. It can stand still: then nothing happens on it, and what is sent to it
+waits.
+
+Not here: what is asked of it and by whom (`world.py`), and what goes wrong with it (`trouble.py`, `calamities.py`).
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from goqueue.core.calls import Reply, Request
+from goqueue.core.clock import Clock
+from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.groups.verbs import Polled
+from goqueue.core.node import Node, NodeOptions
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Caller, Fetched
+from goqueue.core.work.verbs import PolledWork
+from goqueue.fuzz.checkers.checker import HEALER
+from goqueue.fuzz.faults import Interruptions, PowerCut
+from goqueue.fuzz.slices import Slice, Slices
+from goqueue.storage.capture import Capture
+from goqueue.storage.jobs import StreamJob
+from goqueue.storage.node_disk import NodeDisk, Opening, Work
+from goqueue.storage.simulated import SimulatedDisk
+from goqueue.storage.simulated_faults import Conditions
+from goqueue.storage.store import Store
+
+if TYPE_CHECKING:
+    from goqueue.fuzz.network import Connection
+    from goqueue.fuzz.world import World
+
+WALL_MS = 1_700_000_000_000
+_PAUSE_FIRST_NS, _PAUSE_MOST_NS = 2_000_000, 20_000_000
+_CALLER = Caller("simulated")
+_PPM = 1_000_000
+
+
+class Process:
+    """A machine, and whichever process lives on it."""
+
+    def __init__(self, world: "World", node_id: str, make_capture: Callable[[str], Capture] | None) -> None:
+        options = world.options
+        self.node_id = node_id
+        self.world = world
+        self.disk = SimulatedDisk(
+            world.random(f"{node_id}/disk"), Conditions(p_cold=options.p_cold, p_slow=options.p_slow)
+        )
+        self.disk.conditions.reserves = options.reserves
+        self.disk.conditions.slow_ns = 50_000_000
+        self.faults = Interruptions(world.random(f"{node_id}/faults"))
+        self.disk.faults = self.faults
+        self.node: Node | None = None
+        self.node_disk: NodeDisk | None = None
+        self.is_stopping = False
+        # Whether something has happened to the node that checkers have not looked at.
+        self.is_stirred = False
+        self.wall_skew_ms = 0
+        self.origin_ns = 0
+        self.drift_ppm = 0
+        self.still_until = 0
+        # How long nobody starts another process after one that was stopped; None for a short while.
+        self.down_ns: int | None = None
+        # Nobody starts a process here before that; never, where a machine is not used yet.
+        self.down_until = 0
+        # Who it belongs to; None for a node that is alone.
+        self.cluster: ClusterOptions | None = None
+        self._make_capture = make_capture
+        self._capture: Capture | None = None
+        self._slices = Slices(world.random(f"{node_id}/slices"), self.faults)
+        self._schedule = world.random(f"{node_id}/schedule")
+        self._store: Store | None = None
+        self._inbox: list[tuple[int, Connection | None, Request]] = []
+        self._letters: list[tuple[str, object]] = []
+        self._links: list[tuple[str, bool]] = []
+        self._connections: dict[int, Connection] = {}
+        self._turn_due: int | None = None
+        self._has_metadata = False
+        self._doubtful: dict[str, bool] = {}
+
+    @property
+    def life(self) -> int:
+        """Which process this is of all that have lived here, from 1 on."""
+        return self.disk.life
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a process lives, whatever it is doing."""
+        return self.node is not None
+
+    # --- clocks
+
+    def local_ns(self) -> int:
+        """What the machine's monotonic clock shows."""
+        now = self.world.now
+        return self.origin_ns + now + now * self.drift_ppm // _PPM
+
+    def wall_ms(self) -> int:
+        """What its wall clock shows."""
+        return WALL_MS + self.world.now // 1_000_000 + self.wall_skew_ms
+
+    def _world_ns(self, local_ns: int) -> int:
+        """When in the world the monotonic clock shows that much, or a little more."""
+        since = local_ns - self.origin_ns
+        return since if not self.drift_ppm else since * _PPM // (_PPM + self.drift_ppm) + 1
+
+    # --- lives
+
+    def later(self, delay_ns: int, act: Callable[[Any], None], argument: object = None) -> None:
+        """Let something happen if this very process still lives then."""
+        self.world.later(delay_ns, act, argument, process=self)
+
+    def start(self, _: object = None) -> None:
+        """A process begins; when the disk does not let it, another one will."""
+        if self.node is not None or self.world.now < self.down_until:
+            return
+        self.is_stopping = False
+        try:
+            self._store = Store(self.disk)
+        except OSError:
+            # What a process leaves that gives up is what a killed one leaves.
+            self.disk.kill()
+            self._start_later(self._schedule.randint(0, 50_000_000))
+            return
+        node = Node(self._options(), Clock(self.local_ns(), self.wall_ms()), self.local_ns())
+        if self._make_capture is not None:
+            self._capture = self._make_capture(self.node_id)
+            node = self._capture.start(node, self.local_ns(), self.wall_ms())
+        self.node_disk = NodeDisk(
+            node, self._store, self._say, pause_first_ns=_PAUSE_FIRST_NS, pause_most_ns=_PAUSE_MOST_NS
+        )
+        self.node = node
+        self._has_metadata = False
+        self.world.note(self, "start", self.life)
+        self.world.count("start")
+        self.kick(0)
+        self.world.started(self)
+
+    def _options(self) -> NodeOptions:
+        recent_bytes = self.world.options.recent_bytes
+        if self.cluster is None:
+            return NodeOptions(self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=self.life)
+        incarnation = self._schedule.getrandbits(40) + 1
+        cluster = evolve(self.cluster, incarnation=incarnation)
+        return NodeOptions(
+            self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=incarnation, cluster=cluster
+        )
+
+    def _start_later(self, delay_ns: int) -> None:
+        self.down_until = self.world.now + delay_ns
+        self.world.later(delay_ns, self.start)
+
+    def survive(self, act: Callable[[Any], None], argument: object) -> None:
+        """Do something during which the power may go."""
+        try:
+            act(argument)
+        except PowerCut:
+            self.die(crash=True)
+
+    def die(self, *, crash: bool, down_ns: int | None = None) -> None:
+        """The process ends without a word; with `crash`, so does the machine. Another one starts some time later."""
+        crash = crash or bool(self.faults.unwarned)
+        self.close()
+        self.void_what_was_lost()
+        self._doubtful.clear()
+        self.node = self.node_disk = self._store = None
+        self._inbox.clear()
+        self._letters.clear()
+        self._links.clear()
+        self._connections.clear()
+        self.world.history.died(self.node_id)
+        self._turn_due = None
+        self.still_until = 0
+        self.faults.operations_left = None
+        self.faults.unwarned.clear()
+        if crash:
+            self.disk.crash()
+            self.world.void(None)
+        else:
+            self.disk.kill()
+        self.world.note(self, "crash" if crash else "kill", self.life)
+        self.world.count("crash" if crash else "kill or stop")
+        self.world.died(self, silently=crash)
+        self._start_later(self._schedule.randint(0, 50_000_000) if down_ns is None else down_ns)
+
+    def stop(self) -> None:
+        """Ask the process to end in order."""
+        if self.node is not None and not self.is_stopping:
+            self._turn_now()
+            self.is_stopping = True
+            self.node.close(self.local_ns())
+            self._turn_now()
+
+    def close(self) -> None:
+        """Nothing goes on in the process any more."""
+        self._slices.end()
+        if self._capture is not None:
+            self._capture.close()
+            self._capture = None
+
+    def end(self) -> None:
+        """The world ends."""
+        self._slices.close()
+        self.close()
+
+    def void_what_was_lost(self) -> None:
+        """A sync that failed may have lost what a weak topic acknowledged, until the node knows and has recovered."""
+        struck, self.faults.struck = self.faults.struck, []
+        for operation, path in struck:
+            self._say(f"struck: {operation} of {path}")
+            self.world.count(f"failed {operation}")
+            parts = path.split("/")
+            if operation == "sync" and parts[0] == "logs":
+                self._doubtful.setdefault("/".join(parts[:-1]), False)
+                self.world.void(parts[1])
+        for stream, was_unsound in list(self._doubtful.items()):
+            partition = self.node.led.streams.get(stream) if self.node is not None else None
+            self.world.void(stream.split("/")[1])
+            if partition is None or (was_unsound and partition.log.unsound is None):
+                del self._doubtful[stream]
+            else:
+                self._doubtful[stream] = partition.log.unsound is not None
+
+    # --- what comes in
+
+    def receive(self, to: int, connection: "Connection | None", request: Request) -> None:
+        """A request has come to the machine; the next turn takes it."""
+        self._inbox.append((to, connection, request))
+        self.kick()
+
+    def take_letter(self, sender: str, letter: object) -> None:
+        """A letter of a peer has come to the machine; the next turn takes it."""
+        self._letters.append((sender, letter))
+        self.kick()
+
+    def hear_of_peer(self, peer: str, *, is_up: bool) -> None:
+        """The link to a peer is there, or is there no more."""
+        if self.node is not None:
+            self._links.append((peer, is_up))
+            self.kick()
+
+    def forget(self, gone: set[int]) -> None:
+        """Nobody waits for these answers, and what was not taken yet never is."""
+        self._inbox = [one for one in self._inbox if one[0] not in gone]
+        if self.node is not None:
+            for to in sorted(gone):
+                self.node.forget(to)
+
+    def _hand_over(self, node: Node, to: int, connection: "Connection | None", request: Request) -> None:
+        if connection is not None:
+            self._connections[to] = connection
+        world = self.world
+        world.note(self, "ask", to, type(request).__name__)
+        world.count(f"request {type(request).__name__}")
+        world.witness.asked(self.node_id, to, HEALER if connection is None else connection.client.name, request)
+        if world.watch is not None:
+            world.watch.asked(self, to, request)
+        node.ask(self.local_ns(), to, _CALLER, request)
+
+    def _answer(self, to: int, reply: Reply) -> None:
+        self.world.note(self, "answer", to, _digestible(reply))
+        if self.world.watch is not None:
+            self.world.watch.answered(self, to, reply)
+        self.world.witness.answered(to, reply)
+        connection = self._connections.pop(to, None)
+        if connection is not None:
+            self.world.network.reply(connection, to, reply)
+
+    # --- turns
+
+    def kick(self, delay_ns: int | None = None) -> None:
+        """Let a turn come soon."""
+        if self.node is not None:
+            self._turn_at(self.world.now + (int(self._schedule.random() * 100_000) if delay_ns is None else delay_ns))
+
+    def _turn_at(self, due: int) -> None:
+        if self._turn_due is None or due < self._turn_due:
+            self._turn_due = due
+            self.later(max(due - self.world.now, 0), self._turn)
+
+    def _turn(self, _: object) -> None:
+        if self._turn_due is not None and self._turn_due <= self.world.now:
+            self._turn_due = None
+            self._turn_now()
+
+    def _turn_now(self) -> None:
+        node, node_disk, world, now = self.node, self.node_disk, self.world, self.local_ns()
+        assert node is not None
+        assert node_disk is not None
+        self.is_stirred = True
+        world.sight.turned(world.now, self.wall_ms(), min(one.wall_ms() for one in world.processes))
+        node.clock_moved(now, self.wall_ms())
+        if self._letters or self._links:
+            self._read_letters(node, now)
+        inbox, self._inbox = self._inbox, []
+        for to, connection, request in inbox:
+            self._hand_over(node, to, connection, request)
+        node.wake(now)
+        while ready := node.take(now):
+            node_disk.act(now, ready)
+            for send in ready.sends:
+                self._answer(send.to, send.reply)
+            for letter in ready.letters:
+                world.post.send(self, letter)
+        for work in node_disk.take(now):
+            self.later(self._duration(work), self._run, work)
+        if not self._has_metadata and node.has_metadata:
+            self._has_metadata = True
+            for checker in world.checkers:
+                checker.started()
+        if self.is_stopping and not node_disk.pending():
+            self.die(crash=False, down_ns=self.down_ns)
+            return
+        dues = [due for due in (node.deadline(), node_disk.deadline()) if due is not None]
+        if dues:
+            self._turn_at(max(self._world_ns(min(dues)), world.now + 1_000))
+        if self._capture is not None:
+            self._capture.turn(now, self.wall_ms())
+
+    def _read_letters(self, node: Node, now: int) -> None:
+        """What peers have written, and what became of the links to them."""
+        links, self._links = self._links, []
+        for peer, is_up in links:
+            if is_up:
+                node.peer_met(now, peer)
+            else:
+                node.peer_lost(now, peer)
+        letters, self._letters = self._letters, []
+        for sender, letter in letters:
+            node.receive(now, sender, letter)
+
+    def _duration(self, work: Work) -> int:
+        return self.disk.latency("sync" if isinstance(work, StreamJob) else "read")
+
+    def _run(self, work: Work) -> None:
+        if self._schedule.random() < self.world.options.p_split:
+            self._go_on((work, self._slices.begin(work.run)))
+        else:
+            work.run()
+            self.world.count(f"work {type(work).__name__}")
+            self._hand_back(work)
+
+    def _go_on(self, begun: tuple[Work, Slice]) -> None:
+        """Do another part of a piece of work."""
+        work, piece = begun
+        self.world.count(f"part of work {type(work).__name__}")
+        if self._slices.go_on(piece):
+            self._hand_back(work)
+        else:
+            self.later(self._schedule.choice((0, 50_000, 500_000)), self._go_on, begun)
+
+    def _hand_back(self, work: Work) -> None:
+        self.later(self._schedule.choice((0, 0, 200_000, 2_000_000)), self._finish, work)
+
+    def _finish(self, work: Work) -> None:
+        assert self.node_disk is not None
+        self.is_stirred = True
+        self.node_disk.finish(self.local_ns(), work)
+        if isinstance(work, Opening) and work.recovery is not None:
+            self.faults.unwarned.pop(work.stream, None)
+        self.kick()
+
+    def _say(self, line: str) -> None:
+        self.world.say(self, line)
+
+
+def _sum(content: Readable) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _digestible(reply: Reply) -> object:
+    if isinstance(reply, Fetched):
+        return _sum(reply.batches), reply.next_offset, reply.high_watermark
+    if isinstance(reply, PolledWork):
+        return [(one.topic, one.partition, _sum(one.batches), one.leases) for one in reply.parts]
+    if isinstance(reply, Polled):
+        return [(one.topic, one.partition, _sum(one.batches), one.first_offset, one.end_offset) for one in reply.parts]
+    return reply
