@@ -31,7 +31,7 @@ from goqueue.cli.settings.flags import CONFIG_VARIABLE, flag_options, given_flag
 from goqueue.cli.settings.keys import GRPC, HTTP, METRICS
 from goqueue.cli.settings.kinds import LOOPBACK, Address
 from goqueue.core.errors import GoQueueError
-from goqueue.core.node import NodeOptions
+from goqueue.core.node_options import NodeOptions
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import system_wall_ms
 from goqueue.transports.metrics.metered import MeteredBroker
@@ -108,7 +108,8 @@ async def _serve(settings: ServeSettings) -> None:
             nursery.start_soon(settings.cluster.discover, post.network, options.cluster.internal)
         await nursery.start(_toggle_captures, runtime, settings)
         services = application(broker)
-        page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count)
+        peers = None if post is None else post.network.meters
+        page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count, peers)
         patient = PatientBroker(broker)
         rest = Rest(patient, system_wall_ms, page, patient.leave)
         edge = rest if settings.has_metrics else UncountedEdge(rest)

@@ -13,25 +13,21 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
-from attrs import define, field
-
 from goqueue.core.agreement import METADATA_STREAM, Agreement
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster import alone
-from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plans import Plans
-from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.groups.plan import SESSION_MS_DEFAULT
 from goqueue.core.leading import Follower, Leading
 from goqueue.core.led import Led
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
 from goqueue.core.publishes import Publishes
@@ -71,26 +67,6 @@ _RECENT_BATCH_BYTES_CLUSTER = 1 << 20
 _CLOCK_STEP_MS = 1000
 
 
-@define
-class NodeOptions:
-    """What an operator chooses for a node."""
-
-    node_id: str = "node-1"
-    version: str = ""
-    partitions_default: int = 6
-    # How much of what was appended last is kept in memory for those who follow, of all partitions together.
-    recent_bytes: int = 16 << 20
-    # Where the ids of members begin to be drawn; another number at every start.
-    seed: int = 0
-    # What a topic gets besides what its maker says of it, and how long a member may be silent that does not say.
-    topic_config: dict[str, Value] = field(factory=dict)
-    session_timeout_ms: int = SESSION_MS_DEFAULT
-    # Of topics of whose replicas nothing is said; as many as there are nodes, if those are fewer.
-    replication_default: int = 1
-    # None in a node that is alone.
-    cluster: ClusterOptions | None = None
-
-
 class Node:
     """The state machine of one broker."""
 
@@ -117,7 +93,7 @@ class Node:
         rooms: list[Room] = [groups, work, DeadLeader(site, work), self._delays]
         self._peering: Peering | None = None
         if cluster is not None:
-            doors = Doors(self._carry_out, self._answer, self._forget_local, self._spread)
+            doors = Doors(self._carry_out_for_peer, self._answer, self._forget_local, self._spread)
             self._peering = Peering(site, cluster, options.version, self._agreement, self._recent, doors)
             rooms.append(self._peering.attendance)
         self._rooms = Rooms(rooms)
@@ -171,10 +147,17 @@ class Node:
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take one request; its answer, once there is one, is a `Send` to `to`."""
-        if not self._leading.is_open:
+        if not (self._agreement.is_current or isinstance(request, alone.ANSWERED)) or not self._leading.is_open:
             self._answer(to, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
-        elif self._peering is None or not self._peering.dispatch.ask(now, to, caller, request):
+        elif self._peering is None or not self._peering.ask_others(now, to, caller, request):
             self._carry_out(now, to, caller, request)
+
+    def _carry_out_for_peer(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - see above
+        """Do what another node has asked, which knows more than this one when this one has just begun."""
+        if self._agreement.is_current:
+            self._carry_out(now, to, caller, request)
+        else:
+            self._answer(to, Refusal(Code.NOT_LEADER, "the node is starting", retry_after_ms=200))
 
     def _carry_out(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - requests and wishes
         """Do what is asked here, whoever leads."""
@@ -486,7 +469,7 @@ class Node:
 
     def _perform(self, now: int, number: int, wish: Wish) -> None:
         """Do what a room asks for; the answer comes under the number."""
-        if self._peering is None or not self._peering.dispatch.ask(now, number, _OWN, wish):
+        if self._peering is None or not self._peering.ask_others(now, number, _OWN, wish):
             self._carry_out(now, number, _OWN, wish)
 
     def check(self) -> None:

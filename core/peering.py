@@ -123,7 +123,9 @@ class Peering:
         if isinstance(request, DescribeCluster):
             self._doors.answer(to, self._described(now))
         elif isinstance(request, MeasureCluster):
-            self._doors.answer(to, self.tally.figures(state, is_controller=self.controller.is_active))
+            figures = self.tally.figures(state, is_controller=self.controller.is_active)
+            figures.bytes_replicated_total = self.replication.counts.bytes_in
+            self._doors.answer(to, figures)
         elif not self.controller.is_active:
             message = "this node is not the controller"
             leader = self._agreement.controller
@@ -139,10 +141,16 @@ class Peering:
         voters = agreement.voters
         return describe_cluster(now, agreement.state, agreement.controller, agreement.term, voters, liveness)
 
+    def ask_others(self, now: int, to: int, caller: Caller, request: Any) -> bool:  # noqa: ANN401 - requests, wishes
+        """Have another node see to a request if it is another's; False where it is to be carried out here."""
+        self.look(now)
+        return self.dispatch.ask(now, to, caller, request)
+
     # --- peers
 
     def receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
         """Take a letter of a peer."""
+        self.look(now)
         kind = type(message)
         if kind in _REPLICATION:
             self.replication.receive(now, sender, message)
@@ -185,6 +193,7 @@ class Peering:
             self._led.horizon.forget_topics(topic.topic_id for topic in state.topics.values())
         if changed.everything or changed.topics or changed.nodes or agreement.controller != self._controller_seen:
             self._controller_seen = agreement.controller
+            self.look(now)
             self.dispatch.routes_changed(now)
 
     def _follow_nodes(self, now: int) -> None:
@@ -210,6 +219,10 @@ class Peering:
         elif self._was_controller and not is_controller:
             self.controller.lost()
         self._was_controller = is_controller
+
+    def look(self, now: int) -> None:
+        """See whether this node may still act as a leader: it may have slept since it was last told so."""
+        self._led.is_in_office = self.attendance.may_lead(now)
 
     # --- the end
 
@@ -239,7 +252,7 @@ class Peering:
             agreement.ask(now, None, request)
         self.replication.wake(now)
         self.dispatch.wake(now)
-        self._led.is_in_office = self.attendance.may_lead(now)
+        self.look(now)
 
     def take_requests(self) -> list[AlterIsr]:
         """What is to be asked of the controller."""

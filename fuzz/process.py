@@ -21,7 +21,8 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.groups.verbs import Polled
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Caller, Fetched
 from goqueue.core.work.verbs import PolledWork

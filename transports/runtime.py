@@ -21,7 +21,8 @@ import trio
 from goqueue.core.calls import Reply, Request
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk

@@ -297,6 +297,8 @@ class ClusterFigures:
     # From a partition's loss of its leader to the next one, as this node has seen it.
     leader_election_latency_count: int
     leader_election_latency_ms_sum: int
+    # What the node has fetched as a follower.
+    bytes_replicated_total: int = 0
 
 
 ClusterRequest = (

@@ -1,6 +1,6 @@
 """A redrive's work in one partition, where that is led: letters are read, and given to its carrier batch by batch.
 
-Whoever has the redrive says what the job is and how many letters more may match, and has the leg take steps. What the
+Whoever has the redrive says what the job is and how many letters may match here, and has the leg take steps. What the
 leg has done lies in the partition's ledger: how far the job has come there is told by the record that moved or dropped
 the letters. What is here can be lost at any time. A dry run counts in memory and begins anew.
 
@@ -106,8 +106,9 @@ class Leg:
 
     def _go_on(self, now: int, book: Book, carrier: Carrier) -> None:
         """Look for the next letters, or be done when that was all."""
-        job, number, tally, room = self.job, self.slot[1], self.tally, self.room
+        job, number, tally = self.job, self.slot[1], self.tally
         assert tally is not None
+        room = self.room - tally.matched
         if tally.position >= job.ends[number] or room <= 0:
             self._finish(book)
         elif now >= self.due:

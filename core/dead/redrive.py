@@ -151,19 +151,17 @@ class Redrive:
             self._conclude(now, job)
 
     def _room(self, job: Job) -> int | None:
-        """How many letters more may match; None while that cannot be known."""
+        """How many letters may match in the partition whose turn it is; None while that cannot be known."""
         if not job.limit:
             return NO_LIMIT
-        matched = 0
-        # None was looked at behind the partition whose turn it is.
-        for number in self._order[: self._at + 1]:
-            leg = self._leg(job, number)
-            tally = leg.tally
-            if tally is not None:
-                matched += tally.matched
-            elif isinstance(leg, Leg) or number != self._order[self._at]:
+        room = job.limit
+        # None was looked at behind that partition.
+        for number in self._order[: self._at]:
+            tally = self._leg(job, number).tally
+            if tally is None:
                 return None
-        return job.limit - matched
+            room -= tally.matched
+        return room
 
     # --- the end
 

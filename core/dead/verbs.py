@@ -200,7 +200,7 @@ class Moved:
 class CarryOn:
     """Work on a redrive in one partition, for a while or until told again, and say how far it is.
 
-    `job` is the record of it, `room` how many letters more may match, and `is_over` ends it.
+    `job` is the record of it, `room` how many letters of the partition may match, and `is_over` ends it.
     """
 
     topic: str

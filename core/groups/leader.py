@@ -34,7 +34,7 @@ from goqueue.core.groups.reach import Reach
 from goqueue.core.groups.shared import Queues, SharedNews
 from goqueue.core.groups.signs import SignsOfLife
 from goqueue.core.groups.sounded import Sounded
-from goqueue.core.groups.state import Group
+from goqueue.core.groups.state import Group, Slot
 from goqueue.core.groups.verbs import (
     FetchOffsets,
     GroupAnswer,
@@ -118,9 +118,22 @@ class GroupLeader:
 
     def _plumb(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         """Find out first how far those partitions reach that a request rests on."""
-        partitions = self.coordinator.partitions(request.topic) if isinstance(request, ResetOffsets) else 0
-        if not self._sounded.begin(to, caller, request, partitions):
+        if not self._sounded.begin(to, caller, request, self._rests_on(request)):
             self._pass_on(now, to, caller, request)
+
+    def _rests_on(self, request: GroupRequest) -> list[Slot]:
+        """The partitions that somebody asks for whose ends the answer depends on."""
+        coordinator = self.coordinator
+        if isinstance(request, ResetOffsets):
+            numbers = request.partitions or range(coordinator.partitions(request.topic))
+            return [(request.topic, number) for number in numbers]
+        group = coordinator.groups.groups.get(request.group) if isinstance(request, FetchOffsets) else None
+        if group is None or not isinstance(request, FetchOffsets):
+            return []
+        committed = ((topic, None) for topic, _ in coordinator.groups.committed(group.name))
+        read = {topic: None for member in group.members.values() for topic in member.topics}
+        topics = request.topics or [*{**read, **dict(committed)}]
+        return [(topic, number) for topic in topics for number in range(coordinator.partitions(topic))]
 
     def _pass_on(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
         """Have a request answered by whoever knows the answer."""
@@ -271,7 +284,7 @@ class GroupLeader:
         for to, (caller, request) in waiting.items():
             self._take(now, to, caller, request)
 
-    def _heard(self, now: int, slot: tuple[str, int]) -> None:
+    def _heard(self, now: int, slot: Slot) -> None:
         """There is news of a partition that another node leads."""
         self._polls.news(*slot)
         if not self._reach.is_sounding(slot):

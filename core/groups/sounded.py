@@ -2,7 +2,8 @@
 
 A commit beyond the end is refused, as it would skip messages yet to come. But what is known of another node's partition
 may be behind what a member has read of it. So a commit beyond what is known waits until that was asked, and a reset
-does always. Where it cannot be asked the request goes on all the same, and is refused for want of it.
+does always; whoever asks how far a group has come waits for partitions of which nothing is known at all. Where it
+cannot be asked the request goes on all the same, and is refused or answered for want of it.
 
 Invariant: a request waits for soundings that are under way.
 """
@@ -35,18 +36,18 @@ class Sounded:
     _reach: Reach
     _waiting: dict[int, _Waiting] = field(factory=dict)
 
-    def begin(self, to: int, caller: Caller, request: GroupRequest, partitions: int) -> bool:
-        """Sound what a request rests on, in a topic of so many partitions if it is of one; False if it need not wait."""
-        slots: list[Slot] = []
+    def begin(self, to: int, caller: Caller, request: GroupRequest, slots: list[Slot]) -> bool:
+        """Sound what a request rests on, which are some of these partitions; False if it need not wait."""
         if isinstance(request, CommitOffsets):
             offsets = [((one.topic, one.partition), one.offset) for one in request.offsets]
-            slots = [slot for slot, offset in offsets if self._is_beyond(slot, offset)]
+            wanted = [slot for slot, offset in offsets if self._is_beyond(slot, offset)]
         elif isinstance(request, ResetOffsets):
-            numbers = request.partitions or range(partitions)
-            slots = [slot for slot in ((request.topic, each) for each in numbers) if self._reach.is_far(slot)]
+            wanted = [slot for slot in slots if self._reach.is_far(slot)]
+        else:
+            wanted = [slot for slot in slots if self._reach.is_far(slot) and self._reach.about(*slot) is None]
         if len(self._waiting) >= _WAITING_MAX:
             return False
-        waits = {slot: None for slot in slots if self._reach.sound(slot)}
+        waits = {slot: None for slot in wanted if self._reach.sound(slot)}
         if waits:
             self._waiting[to] = _Waiting(caller, request, waits)
         return bool(waits)

@@ -64,6 +64,20 @@ class Membership:
         while len(self._lists) > 1 and self._lists[1][0] <= index:
             del self._lists[0]
 
+    def may_need(self, node_id: str, agreed: int) -> bool:
+        """Whether a node votes, or did before changes that are not known to be agreed.
+
+        It may be the only one with the entry that says it does not, and then nobody else can be elected: 1. A of A and
+        B removes B, which B has on its disk and A has not; 2. A begins anew without the entry; 3. A needs B's vote, and
+        B's log is longer. So B must stand, lead by A's vote alone, and leave (Ongaro's thesis, 4.2.2).
+        """
+        for index, voters in reversed(self._lists):
+            if node_id in voters:
+                return True
+            if index < agreed:
+                return False
+        return False
+
     def with_voter(self, node_id: str) -> list[str]:
         """The voters with one more."""
         return [*self.voters, node_id]

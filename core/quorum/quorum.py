@@ -143,8 +143,8 @@ class Quorum:
 
     @property
     def may_stand(self) -> bool:
-        """Whether this node could lead: it votes, and has a log to lead with."""
-        return self.node_id in self.membership.voters and not self.log.is_hollow
+        """Whether this node could lead: it votes, as far as it is certain, and has a log to lead with."""
+        return self.membership.may_need(self.node_id, self.agreed) and not self.log.is_hollow
 
     @property
     def is_saving(self) -> bool:

@@ -68,15 +68,14 @@ class Replication:
         """A stream is led here, by this agreement; one that was followed is left before."""
         place = topic_id, partition.number, partition.side
         assert place not in self._followed
-        assert self._places.setdefault(partition.log.stream, place) == place
+        self._settle_place(partition.log.stream, place)
         self._sources.lead(now, place, partition, placement, min_isr)
 
     def follow(self, now: int, topic_id: int, replica: Replica, leader: str, leader_epoch: int) -> None:
         """A stream is followed; one that was led is left before. Nobody leads it where `leader` is empty."""
         place = topic_id, replica.number, replica.side
-        stream = replica.log.stream
         assert place not in self._sources.led
-        assert self._places.setdefault(stream, place) == place
+        self._settle_place(replica.log.stream, place)
         known = self._followed.get(place)
         if known is not None and known.replica is replica:
             if leader_epoch < known.epoch or (known.leader == leader and known.epoch == leader_epoch):
@@ -87,6 +86,10 @@ class Replication:
         self._touched[place] = replica
         if leader and leader != self.node_id:
             self._pulling(leader).add(followed)
+
+    def _settle_place(self, stream: str, place: Place) -> None:
+        known = self._places.setdefault(stream, place)
+        assert known == place
 
     def _pulling(self, leader: str) -> Pulling:
         pulling = self._pullings.get(leader)
@@ -117,8 +120,7 @@ class Replication:
 
     def is_followed(self, stream: str) -> bool:
         """Whether a stream is followed here."""
-        place = self._places.get(stream)
-        return place is not None and place in self._followed
+        return self._held(stream) is not None
 
     # --- letters
 
@@ -241,29 +243,39 @@ class Replication:
         if pulling is not None and place in pulling.parts:
             pulling.kept(place)
 
+    def _held(self, stream: str) -> Followed | None:
+        place = self._places.get(stream)
+        return None if place is None else self._followed.get(place)
+
     def synced(self, now: int, stream: str, token: SyncToken) -> None:
         """The disk kept a promise about a stream that is followed."""
-        place = self._places[stream]
-        self._followed[place].replica.synced(now, token)
-        self._note_kept(place)
+        followed = self._held(stream)
+        if followed is not None:
+            followed.replica.synced(now, token)
+            self._note_kept(followed.place)
 
     def disk_failed(self, now: int, stream: str, why: str) -> None:
         """The disk refused or lost something of a stream that is followed."""
-        self._followed[self._places[stream]].replica.disk_failed(now, why)
+        followed = self._held(stream)
+        if followed is not None:
+            followed.replica.disk_failed(now, why)
 
     def recovery_failed(self, now: int, stream: str, why: str) -> None:
         """A stream that is followed cannot be taken up again yet."""
-        self._followed[self._places[stream]].replica.recovery_failed(why)
+        followed = self._held(stream)
+        if followed is not None:
+            followed.replica.recovery_failed(why)
 
     def reopened(self, now: int, stream: str, state: LogState) -> None:
         """A stream that is followed was recovered, after a failure or a cut."""
-        place = self._places[stream]
-        followed = self._followed[place]
+        followed = self._held(stream)
+        if followed is None:
+            return
         followed.replica.reopened(now, state)
-        self._touched[place] = followed.replica
+        self._touched[followed.place] = followed.replica
         pulling = self._pullings.get(followed.leader)
-        if pulling is not None and place in pulling.parts:
-            pulling.changed(place)
+        if pulling is not None and followed.place in pulling.parts:
+            pulling.changed(followed.place)
 
     def led_failed(self, now: int, partition: Partition) -> None:
         """The disk of a stream that is led failed, or came back."""
@@ -273,9 +285,9 @@ class Replication:
 
     def touch(self, stream: str) -> None:
         """A stream that is followed may have something to be written by itself, as retention does."""
-        place = self._places.get(stream)
-        if place is not None and place in self._followed:
-            self._touched[place] = self._followed[place].replica
+        followed = self._held(stream)
+        if followed is not None:
+            self._touched[followed.place] = followed.replica
 
     # --- what is led
 

@@ -61,11 +61,8 @@ class Sources:
 
     # --- roles
 
-    def lead(self, now: int, topic_id: int, partition: Partition, placement: Placement, min_isr: int) -> None:
-        """A stream is led here, by this agreement; one that was followed is left before."""
-        place = topic_id, partition.number, partition.side
-        stream = partition.log.stream
-        assert self._places.get(stream) == place
+    def lead(self, now: int, place: Place, partition: Partition, placement: Placement, min_isr: int) -> None:
+        """A stream is led here, by this agreement."""
         team = self._insync.get(place[:2])
         epoch = placement.leader_epoch
         if team is None or team.leadership.epoch < epoch:

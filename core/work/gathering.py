@@ -80,9 +80,8 @@ class Gathering:
 
     def _ask(self, gathered: _Gathered) -> None:
         self._gathered[gathered.to] = gathered
-        for node, request in gathered.requests.items():
-            if gathered.is_tried and isinstance(request, ResetQueues):
-                request = evolve(request, dry_run=True)
+        for node, asked in gathered.requests.items():
+            request = _trial(asked) if gathered.is_tried else asked
             if node == self._nodes.own:
                 self._own_count += 1
                 part = GATHERED_PARTS + self._own_count
@@ -154,3 +153,7 @@ class Gathering:
 
 def _partition(change: OffsetChange) -> int:
     return change.partition
+
+
+def _trial(asked: DescribeQueues | ResetQueues) -> DescribeQueues | ResetQueues:
+    return evolve(asked, dry_run=True) if isinstance(asked, ResetQueues) else asked

@@ -11,8 +11,9 @@ Dead letters stay where they are, in their queues, until whoever moves them (`co
 That room looks into `books`, is told by `doomed` which of them to look at, and says by `touch` what it has changed.
 
 Among several nodes each serves the queues of the partitions that it leads, and the one that was asked by a client asks
-the others for theirs: polls go round (`rounds`), receipts are shown where they belong (`spreading`), and the coordinator
-gathers how far a group has come (`gathering`). What a node passes on is served by the other from what it leads itself.
+the others for theirs: polls go round (`rounds`), receipts are shown where they belong (`spreading`), and the
+coordinator gathers how far a group has come (`gathering`). What a node passes on is served by the other from what it
+leads itself.
 
 Invariant: a request is answered once, or forgotten.
 """

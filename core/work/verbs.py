@@ -21,8 +21,8 @@ class PollWork:
     """Lease what comes next to a member, once there is anything or after `wait_ns`; also a heartbeat.
 
     At most `messages_max` messages, in batches of `bytes_max` in all, save that a first one comes whole. The lease
-    lasts for `visibility_ms`, or as long as the group or the topic says. `round` is another node's name for the poll, by
-    which it may end it.
+    lasts for `visibility_ms`, or as long as the group or the topic says. `round` is another node's number for the poll,
+    by which it may be ended before its time.
     """
 
     group: str

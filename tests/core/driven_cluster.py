@@ -11,7 +11,8 @@ from random import Random
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import Caller, Refusal
 from goqueue.storage.node_disk import NodeDisk
 from goqueue.storage.simulated import SimulatedDisk

@@ -11,7 +11,8 @@ from goqueue.core.clock import Clock
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, Sync, SyncToken
 from goqueue.core.log.log import LogState
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Fetching, Ready
 from goqueue.core.records.batch import stamp

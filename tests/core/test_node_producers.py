@@ -5,7 +5,8 @@ import pytest
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import Fsync
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
     NO_OFFSET,

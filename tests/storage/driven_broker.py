@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.verbs import Caller, CreateTopic, Fetch, Fetched, NewRecord, Publish, Refusal

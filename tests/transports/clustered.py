@@ -12,7 +12,7 @@ import trio
 from attrs import define, field
 
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.node import NodeOptions
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.peers.codec import decode, encode
 from goqueue.storage.files import FileDisk
 from goqueue.transports.peers.addresses import PeerAddress

@@ -8,7 +8,8 @@ import pytest
 import trio
 
 from goqueue.core.capture.recorder import Recorder
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
     AlterTopic,

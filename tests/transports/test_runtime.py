@@ -9,7 +9,7 @@ import trio.lowlevel
 from trio.testing import MockClock
 
 from goqueue.core.calls import Reply
-from goqueue.core.node import NodeOptions
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import (
     Caller,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from goqueue.core.cluster.verbs import ClusterFigures
 from goqueue.core.delay.verbs import DelaysMeasured
 from goqueue.core.groups.verbs import GroupsMeasured
 from goqueue.core.histogram import BOUNDS_S, Histogram
@@ -10,25 +11,42 @@ from goqueue.core.work.verbs import WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.table import METRICS, PREFIX, Metric, Sample, Sources
+from goqueue.transports.peers.meters import PeerMeters
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class MetricsPage:
-    """Writes the page; `connections` tells how many there are."""
+    """Writes the page; `connections` tells how many there are, and `peers` is left out by a broker alone."""
 
-    def __init__(self, broker: BrokerMeters, store: StoreMeters, connections: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        broker: BrokerMeters,
+        store: StoreMeters,
+        connections: Callable[[], int],
+        peers: PeerMeters | None = None,
+    ) -> None:
         self.broker = broker
         self._store = store
         self._connections = connections
+        self._peers = peers or PeerMeters()
 
-    def written(self, node: NodeReply, groups: GroupsMeasured, work: WorkMeasured, delays: DelaysMeasured) -> bytes:
-        """The page for a node as it describes itself, its groups, their work queues and what is delayed."""
+    def written(
+        self,
+        node: NodeReply,
+        groups: GroupsMeasured,
+        work: WorkMeasured,
+        delays: DelaysMeasured,
+        cluster: ClusterFigures,
+    ) -> bytes:
+        """The page for a node as it describes itself, its groups, their work queues, what is delayed, and the cluster."""
         there = {topic.name for topic in node.streams}
         for gone in [topic for topic in self.broker.consumed if topic not in there]:
             del self.broker.consumed[gone]
-        sources = Sources(node, groups, work, delays, self.broker, self._store, self._connections())
+        sources = Sources(
+            node, groups, work, delays, self.broker, self._store, self._connections(), cluster, self._peers
+        )
         lines = [line for metric in METRICS for line in _lines(metric, sources)]
         return "".join(lines).encode()
 

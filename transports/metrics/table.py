@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define
 
+from goqueue.core.cluster.verbs import ClusterFigures
 from goqueue.core.delay.verbs import DelaysMeasured
 from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import Histogram
@@ -17,6 +18,7 @@ from goqueue.core.verbs import NodeReply, TopicReply
 from goqueue.core.work.verbs import QueueMeasure, WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed
+from goqueue.transports.peers.meters import PeerMeters
 
 PREFIX = "goqueue_"
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
@@ -36,6 +38,8 @@ class Sources:
     broker: BrokerMeters
     store: StoreMeters
     connections: int
+    cluster: ClusterFigures
+    peers: PeerMeters
 
 
 @define
@@ -207,4 +211,49 @@ METRICS: tuple[Metric, ...] = (
            lambda sources: _named("group", sources.work.buried_by)),
     Metric("consumer_expired_total", COUNTER, "Messages whose time was over before a shared group had dealt with them.",
            _one(lambda sources: sources.work.expired)),
+    Metric("cluster_nodes_total", GAUGE, "Nodes of the cluster, dead ones included.",
+           _one(lambda sources: sources.cluster.nodes_total)),
+    Metric("cluster_nodes_healthy", GAUGE, "Nodes that are not taken for dead.",
+           _one(lambda sources: sources.cluster.nodes_healthy)),
+    Metric("cluster_is_controller", GAUGE, "1 on the node that decides for all.",
+           _one(lambda sources: int(sources.cluster.is_controller))),
+    Metric("cluster_controller_elections_total", COUNTER, "Controllers that this node has seen begin.",
+           _one(lambda sources: sources.cluster.controller_elections_total)),
+    Metric("cluster_partition_count", GAUGE, "Partitions of all topics.",
+           _one(lambda sources: sources.cluster.partition_count)),
+    Metric("cluster_leaders_per_node", GAUGE, "Partitions that a node leads.",
+           lambda sources: _named("node", sources.cluster.leaders_per_node)),
+    Metric("cluster_isr_size", GAUGE, "Replicas in sync, all partitions added up.",
+           _one(lambda sources: sources.cluster.isr_size)),
+    Metric("cluster_isr_shrinks_total", COUNTER, "Replicas that fell out of sync.",
+           _one(lambda sources: sources.cluster.isr_shrinks_total)),
+    Metric("cluster_isr_expands_total", COUNTER, "Replicas that came into sync.",
+           _one(lambda sources: sources.cluster.isr_expands_total)),
+    Metric("cluster_under_replicated_partitions", GAUGE, "Partitions that lack a replica in sync.",
+           _one(lambda sources: sources.cluster.under_replicated_partitions)),
+    Metric("cluster_offline_partitions", GAUGE, "Partitions that nobody leads.",
+           _one(lambda sources: sources.cluster.offline_partitions)),
+    Metric("cluster_leader_elections_total", COUNTER, "Leaders of partitions that were elected.",
+           _one(lambda sources: sources.cluster.leader_elections_total)),
+    Metric("cluster_unclean_leader_elections_total", COUNTER, "Those of them that were not in sync.",
+           _one(lambda sources: sources.cluster.unclean_leader_elections_total)),
+    Metric("cluster_leader_election_latency_seconds_total", COUNTER,
+           "How long partitions were without a leader, added up.",
+           lambda sources: [((), sources.cluster.leader_election_latency_ms_sum / 1000)]),
+    Metric("cluster_bytes_replicated_total", COUNTER, "Bytes of batches that this node has copied from leaders.",
+           _one(lambda sources: sources.cluster.bytes_replicated_total)),
+    Metric("cluster_peer_letters_sent_total", COUNTER, "Letters to other nodes.",
+           _one(lambda sources: sources.peers.letters_sent)),
+    Metric("cluster_peer_letters_received_total", COUNTER, "Letters from other nodes.",
+           _one(lambda sources: sources.peers.letters_received)),
+    Metric("cluster_peer_letters_dropped_total", COUNTER, "Letters without a way, or without room before one.",
+           _one(lambda sources: sources.peers.letters_dropped)),
+    Metric("cluster_peer_bytes_sent_total", COUNTER, "Bytes of letters to other nodes, as they travel.",
+           _one(lambda sources: sources.peers.bytes_sent)),
+    Metric("cluster_peer_bytes_received_total", COUNTER, "Bytes from other nodes.",
+           _one(lambda sources: sources.peers.bytes_received)),
+    Metric("cluster_peer_connections_opened_total", COUNTER, "Connections with other nodes that came to be.",
+           _one(lambda sources: sources.peers.connections_opened)),
+    Metric("cluster_peer_connections_refused_total", COUNTER, "Attempts that came to nothing, either way.",
+           _one(lambda sources: sources.peers.connections_refused)),
 )  # fmt: skip

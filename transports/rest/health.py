@@ -1,5 +1,6 @@
 """The endpoints that say how the node is, and what it has counted."""
 
+from goqueue.core.cluster.verbs import ClusterFigures, ClusterReply, DescribeCluster, MeasureCluster
 from goqueue.core.delay.verbs import DelaysMeasured, MeasureDelays
 from goqueue.core.groups.verbs import GroupsMeasured, MeasureGroups
 from goqueue.core.verbs import DescribeNode, NodeReply
@@ -16,6 +17,7 @@ from goqueue.transports.rest.bodies import (
     VersionView,
 )
 from goqueue.transports.rest.call import Call, answer
+from goqueue.transports.rest.cluster import cluster_problems
 from goqueue.transports.rest.exchange import Answer
 from goqueue.transports.rest.times import written_span, written_time
 from goqueue.transports.rest.topics import message_count
@@ -23,10 +25,12 @@ from goqueue.transports.rest.topics import message_count
 
 async def health(call: Call) -> Answer:
     """GET /health."""
-    reply = await call.ask_reply(DescribeNode())
-    well = isinstance(reply, NodeReply)
+    node, found = await call.ask_reply(DescribeNode()), await call.ask_reply(DescribeCluster())
+    status = "fail"
+    if isinstance(node, NodeReply) and isinstance(found, ClusterReply):
+        status = "degraded" if cluster_problems(found) else "ok"
     timestamp = written_time(call.wall_ms()) or ""
-    return answer(HealthView("ok" if well else "fail", timestamp), 200 if well else 503)
+    return answer(HealthView(status, timestamp), 503 if status == "fail" else 200)
 
 
 async def alive(call: Call) -> Answer:
@@ -72,7 +76,8 @@ async def metrics(call: Call) -> Answer:
     groups = await call.ask(MeasureGroups(), GroupsMeasured)
     work = await call.ask(MeasureWork(), WorkMeasured)
     delays = await call.ask(MeasureDelays(), DelaysMeasured)
-    return Answer(200, call.metrics.written(node, groups, work, delays), CONTENT_TYPE)
+    cluster = await call.ask(MeasureCluster(), ClusterFigures)
+    return Answer(200, call.metrics.written(node, groups, work, delays, cluster), CONTENT_TYPE)
 
 
 def _accepting(draining: bool) -> CheckView:

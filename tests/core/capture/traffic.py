@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.calls import Request
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.values import ValueWriter
@@ -30,8 +31,8 @@ from goqueue.core.groups.verbs import (
     WatchGroup,
 )
 from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
-from goqueue.core.agreement import METADATA_STREAM
-from goqueue.core.node import Node, NodeOptions
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.ready import Compact, Fetching, Open, Ready, Remove
 from goqueue.core.verbs import (
     Acks,

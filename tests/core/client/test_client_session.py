@@ -233,6 +233,55 @@ def test_a_topic_that_was_moved_is_looked_for_and_followed() -> None:
     assert session.take(10_000 * MS, "b:1") == [parcel]
 
 
+def test_a_leader_that_leads_no_more_is_left_for_the_next_one_with_the_same_numbers() -> None:
+    session = begun(leaders=["a:1"])
+    sent = []
+    for _ in range(3):
+        add(session, size=1000)
+        sent += session.take(0, "a:1")
+    before = [numbers(parcel) for parcel in sent]
+    session.refused(0, "a:1", sent[0].request_id, Failure("not_leader", "another one leads"))
+    assert list(session.misplaced) == ["orders"]
+    session.route(0, Layout("orders", ["b:1"], "murmur3", 1 << 20))
+    session.wake(10_000 * MS)
+    assert session.take(10_000 * MS, "b:1") == sent
+    assert [numbers(parcel) for parcel in sent] == before
+    assert len(session.take(10_000 * MS, "a:1")) == 0
+
+
+def test_a_connection_that_is_lost_may_mean_that_another_one_leads() -> None:
+    session = begun(partitions=2, leaders=["a:1", "b:1"])
+    add(session, size=1000)
+    (parcel,) = session.take(0, "a:1")
+    session.lost(0, "b:1")
+    assert session.misplaced == {}, "nothing is to be sent there"
+    session.lost(0, "a:1")
+    assert list(session.misplaced) == ["orders"]
+    session.route(0, Layout("orders", ["b:1", "b:1"], "murmur3", 1 << 20))
+    assert session.take(0, "b:1") == [parcel]
+    session.check()
+
+
+def test_who_leads_is_not_asked_where_any_broker_will_do() -> None:
+    session = begun()
+    add(session, size=1000)
+    session.take(0, "")
+    session.lost(0, "")
+    assert session.misplaced == {}
+
+
+@pytest.mark.parametrize("code", ["not_enough_replicas", "timed_out", "not_coordinator"])
+def test_what_a_cluster_cannot_do_for_now_is_tried_again(code: str) -> None:
+    session = begun()
+    add(session, size=1000)
+    (parcel,) = session.take(0, "")
+    refuse(session, parcel, code)
+    assert session.take(0, "") == []
+    session.wake(10_000 * MS)
+    assert session.take(10_000 * MS, "") == [parcel]
+    assert not parcel.is_settled
+
+
 def test_a_topic_that_is_gone_fails_what_waits_for_it() -> None:
     session = begun()
     parcel = add(session)

@@ -176,6 +176,7 @@ def test_a_redrive_survives_the_death_of_any_leader_and_sends_each_letter_once(v
     cluster.kill(gone)
     cluster.advance(6_000)
     cluster.start(gone)
+    cluster.advance(1_000)
     done = ended(cluster, redrive.redrive_id)
     assert (done.state, done.error) == (RedriveState.DONE, "")
     assert revived(cluster) == all_of(30)

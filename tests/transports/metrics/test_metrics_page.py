@@ -7,6 +7,7 @@ import httpx
 import pytest
 import trio
 
+from goqueue.core.cluster.verbs import ClusterFigures
 from goqueue.core.delay.verbs import DelaysMeasured
 from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import BOUNDS_S, Histogram
@@ -17,6 +18,7 @@ from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.metrics.table import COUNTER, METRICS, PREFIX
+from goqueue.transports.peers.meters import PeerMeters
 from tests.transports.port.port_client import client_of
 from tests.transports.rest.rest_client import Served, orders, publish, run
 
@@ -35,12 +37,15 @@ def page(
     groups: GroupsMeasured | None = None,
     work: WorkMeasured | None = None,
     delays: DelaysMeasured | None = None,
+    cluster: ClusterFigures | None = None,
+    peers: PeerMeters | None = None,
 ) -> dict[str, str]:
     """The samples of a page for a node with these topics."""
     node = NodeReply("node-1", "1", 0, len(topics), 0, list(topics))
     groups = groups or GroupsMeasured({}, [], {}, Histogram(), 0, 0, 0, 0)
-    made = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3)
-    return samples(made.written(node, groups, work or WorkMeasured([]), delays or DelaysMeasured({})).decode())
+    made = MetricsPage(broker or BrokerMeters(), store or StoreMeters(), lambda: 3, peers)
+    cluster = cluster or ClusterFigures(1, 1, True, 0, 0, 0, 0, {"node-1": 0}, 0, 0, 0, 0, 0, 0, 0)
+    return samples(made.written(node, groups, work or WorkMeasured([]), delays or DelaysMeasured({}), cluster).decode())
 
 
 def samples(written: str) -> dict[str, str]:
@@ -60,7 +65,7 @@ def test_names_keep_to_the_conventions() -> None:
     names = [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
     for metric in METRICS:
-        assert re.fullmatch(r"(broker|storage|consumer)_[a-z_]+", metric.name)
+        assert re.fullmatch(r"(broker|storage|consumer|cluster)_[a-z_]+", metric.name)
         assert metric.name.endswith("_total") == (metric.kind == COUNTER)
 
 
@@ -74,6 +79,18 @@ def test_a_distribution_is_cumulative_and_a_bound_belongs_to_what_lies_below_it(
     assert (counts[0], counts[1], counts[-2], counts[-1]) == (2, 3, 3, 4)
     assert found[f'{name}_bucket{{le="+Inf"}}'] == found[f"{name}_count"] == "5"
     assert float(found[f"{name}_sum"]) == pytest.approx(12.001, abs=1e-5)
+
+
+def test_a_cluster_is_counted_and_what_went_between_its_nodes() -> None:
+    figures = ClusterFigures(3, 2, False, 12, 4, 1, 30, {"a": 5, "b": 6}, 2, 9, 1, 7, 6, 8, 1500)
+    found = page(cluster=figures, peers=PeerMeters(letters_sent=70, letters_dropped=2, bytes_received=900))
+    expected = {
+        "nodes_total": "3", "nodes_healthy": "2", "is_controller": "0", 'leaders_per_node{node="b"}': "6",
+        "under_replicated_partitions": "4", "offline_partitions": "1", "isr_shrinks_total": "7",
+        "leader_election_latency_seconds_total": "1.5", "peer_letters_sent_total": "70",
+        "peer_letters_dropped_total": "2", "peer_bytes_received_total": "900",
+    }  # fmt: skip
+    assert {name: found[f"goqueue_cluster_{name}"] for name in expected} == expected
 
 
 def test_labels_are_escaped() -> None:

@@ -14,7 +14,7 @@ import trio
 from attrs import Factory, define
 
 from goqueue.core.calls import Reply, Request
-from goqueue.core.node import NodeOptions
+from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import BatchBuilder
 from goqueue.core.records.record import iterate

@@ -1,0 +1,87 @@
+"""Several addresses: whoever is there is asked, leaders are asked themselves, and nobody is waited for in vain."""
+
+import socket
+from contextlib import suppress
+
+from goqueue.proto import v1
+from goqueue.testing import Broker
+from goqueue.transports.client import lost
+from goqueue.transports.client.brokers import ANY, Brokers
+from goqueue.transports.client.loops import Loop
+from goqueue.transports.client.topics import Topics
+from tests.transports.client_loops.on_loops import drive, on_every_loop
+
+
+def nobody() -> str:
+    """An address at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+@on_every_loop
+def test_a_broker_that_is_not_there_is_passed_over(kind: str) -> None:
+    with Broker() as broker:
+
+        async def run(loop: Loop) -> None:
+            brokers = Brokers(loop, [nobody(), broker.address])
+            await brokers.open()
+            assert await Topics(brokers).list() == []
+            await brokers.close()
+
+        drive(kind, run)
+
+
+def test_another_broker_is_asked_when_the_one_that_was_asked_ends() -> None:
+    with Broker() as first, Broker() as second:
+
+        async def run(loop: Loop) -> None:
+            brokers = Brokers(loop, [first.address, second.address])
+            await Topics(brokers).create("first")
+            channel = await brokers.channel()
+            await channel.close()
+            assert await Topics(brokers).list() == []
+            await brokers.close()
+
+        drive("trio", run)
+
+
+def test_a_leader_is_asked_itself_unless_nobody_was_found_there_just_now() -> None:
+    with Broker() as broker:
+
+        async def run(loop: Loop) -> None:
+            brokers, gone = Brokers(loop, [broker.address]), nobody()
+            assert brokers.direct("") == ANY
+            assert brokers.direct(broker.address) == broker.address
+            assert brokers.direct(gone) == gone
+            with suppress(lost.ConnectionLost):
+                await brokers.channel(gone)
+            assert brokers.direct(gone) == ANY
+            assert brokers.direct(broker.address) == broker.address
+            await brokers.close()
+
+        drive("trio", run)
+
+
+def test_leaders_that_were_learned_are_asked_when_those_that_were_given_are_gone() -> None:
+    with Broker() as broker:
+
+        async def run(loop: Loop) -> None:
+            brokers = Brokers(loop, [nobody()])
+            brokers.direct(broker.address)
+            reply = await brokers.call("Topics/ListTopics", v1.ListTopicsRequest(), v1.ListTopicsReply)
+            assert not reply.topics
+            await brokers.close()
+
+        drive("trio", run)
+
+
+def test_a_broker_that_answers_nothing_is_left_for_another_one() -> None:
+    with Broker() as broker, socket.create_server(("127.0.0.1", 0)) as mute:
+
+        async def run(loop: Loop) -> None:
+            brokers = Brokers(loop, [f"127.0.0.1:{mute.getsockname()[1]}", broker.address])
+            assert await Topics(brokers).list() == []
+            await brokers.close()
+
+        drive("trio", run)
