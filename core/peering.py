@@ -42,6 +42,7 @@ from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.messages import ReplicationMessage
 from goqueue.core.replication.replication import Replication
 from goqueue.core.room import Site
+from goqueue.core.topics import TopicLeader
 from goqueue.core.verbs import Caller, Code, NewRecord, Refusal
 
 _AHEAD = (NodeHeartbeat, DescribeReassignments, DescribeCluster, MeasureCluster)
@@ -163,6 +164,7 @@ class Peering:
 
     def met(self, now: int, peer: str) -> None:
         """There is a link to a peer."""
+        self.controller.peer_met(peer)
         self.dispatch.met(now, peer)
 
     def lost(self, now: int, peer: str) -> None:
@@ -295,6 +297,12 @@ class Peering:
         self.replication.check()
         self.dispatch.check()
         self.controller.check()
+
+
+def _adding(leader: TopicLeader, partition: Partition) -> list[str]:
+    """The replicas that a move brings to a partition."""
+    placement = leader.placement(partition.number)
+    return [] if placement is None else placement.adding
 
 
 _REPLICATION = frozenset(get_args(ReplicationMessage))

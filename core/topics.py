@@ -42,7 +42,9 @@ class TopicLeader:
         self._partitioner = self._make_partitioner()
 
     def _make_partitioner(self) -> Partitioner:
-        return Partitioner(str(setting(self.topic.config, "partitioner")), self.topic.partitions)
+        config = self.topic.config
+        keyed = int(str(setting(config, "key_partitions")))
+        return Partitioner(str(setting(config, "partitioner")), self.topic.partitions, keyed)
 
     # --- where partitions are
 

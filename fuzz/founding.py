@@ -26,6 +26,7 @@ def found_cluster(world: "World") -> None:
             f"{name}:8080",
             f"{name}:9000",
             disk_id=f"disk-of-{name}",
+            replica_lag_ns=options.replica_lag_ns,
         )
         process.wall_skew_ms = random.randint(-options.skew_ms_max, options.skew_ms_max)
         process.drift_ppm = random.randint(-options.drift_ppm_max, options.drift_ppm_max)

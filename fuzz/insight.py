@@ -8,7 +8,7 @@ from goqueue.storage.simulated import SimulatedDisk
 
 def agreed_index(node: Node) -> int:
     """The end of what a node knows to be agreed on, and has applied."""
-    return node._agreement._applied.end
+    return node._agreement.agreed_index
 
 
 def term(node: Node) -> int:

@@ -37,6 +37,7 @@ class Options:
     letters_overtake: bool = False
     encodes: bool = False
     skew_ms_max: int = 0
+    replica_lag_ns: int = 10_000_000_000
     drift_ppm_max: int = 0
     p_acks_leader: float = 0.0
     stewards: int = 0
@@ -183,6 +184,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
         p_letter_double=random.choice((0.0, 0.0, 0.02)),
         letters_overtake=random.random() < 0.3,
         encodes=random.random() < 0.3,
+        replica_lag_ns=random.choice((1_000_000_000, 3_000_000_000, 10_000_000_000)),
         skew_ms_max=random.choice((0, 0, 1_000, 100_000)),
         drift_ppm_max=random.choice((0, 0, 100)),
         p_acks_leader=random.choice((0.0, 0.0, 0.2)),

@@ -28,6 +28,8 @@ class Layout:
     leaders: list[str]
     partitioner: str
     message_bytes_max: int
+    # How many of the partitions, from the first on, keys go to; 0 for all.
+    key_partitions: int = 0
 
 
 class Route:
@@ -60,7 +62,7 @@ class Route:
             pipeline.message_bytes_max = layout.message_bytes_max
         self._hash: Callable[[Readable], int] | None = None
         if layout.partitioner not in KEYLESS:
-            self._hash = Partitioner(layout.partitioner, count).choose
+            self._hash = Partitioner(layout.partitioner, count, layout.key_partitions).choose
         self._order = self._random.sample(range(count), count)
         self._place = 0
         self.next = self.pipelines[self._order[0]]

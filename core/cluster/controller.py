@@ -75,6 +75,8 @@ class Controller:
         self._founders = options.founders
         self._random = random
         self._office: _Office | None = None
+        # Whose process has certainly ended, by its incarnation: also what was noticed before coming to office counts.
+        self._gone: dict[str, int] = {}
 
     @property
     def is_active(self) -> bool:
@@ -92,6 +94,7 @@ class Controller:
         self._office = _Office(term, now, now + _BALANCE_NS, now)
         self.liveness.begin(now, [])
         self.changed(now, state)
+        self._expect_gone(now, state)
 
     def lost(self) -> None:
         """Another node decides, or none."""
@@ -117,8 +120,23 @@ class Controller:
 
     def peer_gone(self, now: int, state: ClusterState, peer: str) -> None:
         """A node's process has certainly ended: it is dead, unless it is heard of before the next `wake`."""
-        if self._office is not None and peer in state.nodes and self.liveness.silent_ns(now, peer) is not None:
-            self.liveness.expect(peer, now)
+        if peer in state.nodes:
+            self._gone[peer] = state.nodes[peer].incarnation
+            self._expect_gone(now, state)
+
+    def peer_met(self, peer: str) -> None:
+        """There is a link to a node: a process of it lives."""
+        self._gone.pop(peer, None)
+
+    def _expect_gone(self, now: int, state: ClusterState) -> None:
+        """Wait no longer for those whose process, as it is registered, has ended; while in office, and once each."""
+        if self._office is None:
+            return
+        gone, self._gone = self._gone, {}
+        for node_id, incarnation in gone.items():
+            node = state.nodes.get(node_id)
+            if node is not None and node.incarnation == incarnation and node.standing is not Standing.DEAD:
+                self.liveness.expect(node_id, now)
 
     # --- what nodes ask
 

@@ -156,6 +156,10 @@ def plan_partitions(state: ClusterState, request: AddPartitions) -> Plan:
         message = f"num_partitions must be from {topic.partitions + 1} to {PARTITIONS_MAX}: partitions are only added"
         return Refusal(Code.INVALID, message, "num_partitions")
     added: list[MetadataRecord] = [PartitionsAdded(request.name, request.partitions)]
+    if not topic.config.get("key_partitions"):
+        # Keys stay where they are, and with them their order, until somebody says otherwise.
+        kept = {**topic.config, "key_partitions": topic.partitions}
+        added.append(TopicAltered(request.name, json.dumps(kept, sort_keys=True)))
     if not topic.placements:
         return added
     chosen, replicas = loads(state), len(draft(topic, 0).target)

@@ -111,6 +111,8 @@ SETTINGS: dict[str, Setting] = {
     "fsync": Setting("every", _one_of(*Fsync)),
     "fsync_interval": Setting("1s", _span(1)),
     "max_message_bytes": Setting(16 << 20, _whole(1 << 10, 1 << 30)),
+    # Of a topic that was given more partitions, those that its keys go to; 0 for all.
+    "key_partitions": Setting(0, _whole(0, 10_000)),
     "min_insync_replicas": Setting(1, _whole(1, 100)),
     "unclean_leader_election": Setting(False, _flag),
     "visibility_timeout": Setting("30s", _span(1, SPAN_MS_MAX)),

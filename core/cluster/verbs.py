@@ -129,7 +129,10 @@ class AlterIsr:
 
 @define
 class AddPartitions:
-    """Let a topic have so many partitions from here on; keys that exist may go to others then. Answered None."""
+    """Let a topic have so many partitions from here on. Answered None.
+
+    Keys go to the partitions that were there before, as the topic's `key_partitions` says, until that is altered.
+    """
 
     name: str
     partitions: int

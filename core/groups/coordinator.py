@@ -83,6 +83,8 @@ class Coordinator:
     # Groups in which something is to be let go of; and those without members, by when to see if they are forgotten.
     _moving: dict[str, None] = field(factory=dict)
     _expiries: Alarms[str] = field(factory=Alarms)
+    # The ends as they are shown, which may be known where none is known that a commit can be judged by.
+    _shown: Ends | None = None
 
     # --- what is asked
 
@@ -407,7 +409,7 @@ class Coordinator:
         return planned[1]
 
     def _fetch(self, now: int, request: FetchOffsets) -> GroupAnswer:
-        group, ends = plan.group_of(self.groups, request.group), self._ends
+        group, ends = plan.group_of(self.groups, request.group), self._shown or self._ends
         return group if isinstance(group, Refusal) else plan.fetched(self.groups, group, request, self._topics, ends)
 
     def _reset(self, now: int, request: ResetOffsets) -> GroupAnswer:
@@ -420,8 +422,6 @@ class Coordinator:
         if not group.members:
             self._expire_later(now, group)
         return planned[1]
-
-    # --- groups
 
     def state(self, group: Group) -> GroupState:
         """How a group is."""

@@ -74,7 +74,7 @@ class GroupLeader:
         self._reach = Reach(site.led, self.wishes)
         self._moments = Moments(self.wishes)
         self._sounded = Sounded(self._reach)
-        self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {})
+        self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.

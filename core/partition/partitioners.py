@@ -48,10 +48,12 @@ _HASHES: dict[str, Callable[[Readable], int]] = {"murmur2": murmur2, "murmur3": 
 class Partitioner:
     """The choice for one topic."""
 
-    __slots__ = ("_count", "_hash", "_is_chosen", "_is_sticky", "_next")
+    __slots__ = ("_count", "_hash", "_is_chosen", "_is_sticky", "_keyed_count", "_next")
 
-    def __init__(self, name: str, count: int) -> None:
+    def __init__(self, name: str, count: int, keyed_count: int = 0) -> None:
         assert count > 0
+        # Keys go to the first so many partitions, so that they stay where they are when others are added.
+        self._keyed_count = min(keyed_count, count) or count
         self._hash = _HASHES.get(name)
         self._is_sticky = name != "round_robin"
         self._count = count
@@ -61,7 +63,7 @@ class Partitioner:
     def choose(self, key: Readable | None) -> int:
         """The partition of a message with this key."""
         if key is not None and self._hash is not None:
-            return self._hash(key) % self._count
+            return self._hash(key) % self._keyed_count
         chosen = self._next
         if self._is_sticky:
             self._is_chosen = True

@@ -75,7 +75,7 @@ class Follower:
         if log.is_hollow and at == 0 and message.entries:
             quorum.restart(message.entries[0])
         elif at > quorum.agreed and log.term_at(at - 1) != message.before_term:
-            end, term = log.common_end(at - 1, message.before_term)
+            end, term = log.shared_end(at - 1, message.before_term)
             if end < quorum.agreed:
                 end, term = quorum.agreed, log.term_at(quorum.agreed - 1) or 0
             self._quorum.send(self._leader, Conflict(quorum.term, message.stamp, at, end, term))

@@ -208,7 +208,7 @@ class Leader:
             if is_news:
                 progress.forgot(message.end)
             if is_open:
-                end, _ = self._quorum.log.common_end(min(message.end, message.at - 1), message.end_term)
+                end, _ = self._quorum.log.shared_end(min(message.end, message.at - 1), message.end_term)
                 progress.probe(end)
         elif progress.sending is not None:
             progress.sending.arrived(message)

@@ -105,7 +105,7 @@ class EntryLog:
         del self.entries[: index - self.start]
         self.start = index
 
-    def common_end(self, end: int, term: int) -> tuple[int, int]:
+    def shared_end(self, end: int, term: int) -> tuple[int, int]:
         """The last place, no later than `end`, after an entry of `term` or an earlier one; and that entry's term.
 
         Whatever lies between there and `end` is of a later term than the other has at `end`, so it cannot be common.

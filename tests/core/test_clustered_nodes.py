@@ -2,7 +2,16 @@
 
 import pytest
 
-from goqueue.core.cluster.verbs import ClusterReply, DescribeCluster, Drain, DrainReply
+from goqueue.core.cluster.verbs import (
+    ClusterReply,
+    DescribeCluster,
+    DescribeReassignments,
+    Drain,
+    DrainReply,
+    Reassign,
+    ReassignmentsReply,
+    ReplicaMove,
+)
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import (
@@ -203,3 +212,24 @@ def test_a_topic_with_more_replicas_than_nodes_is_refused_wherever_it_is_asked_f
     reply = cluster.answer(name, CreateTopic("more", 1, 4))
     assert isinstance(reply, Refusal)
     assert "replication_factor" in reply.field
+
+
+def test_a_move_is_told_of_while_it_is_under_way_and_keeps_everything() -> None:
+    cluster = DrivenCluster(4)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
+    cluster.answer("n1", CreateTopic("orders", 1, 2))
+    cluster.until(lambda: cluster.leader("orders") != "")
+    for at in range(20):
+        publish(cluster, "n1", b"%d" % at)
+    [here] = [one.replicas for one in partitions_of(cluster, "n1")]
+    there = [name for name in cluster.members if name not in here]
+    assert cluster.answer("n1", Reassign([ReplicaMove("orders", 0, there)])) is None
+    cluster.until(lambda: sorted(partitions_of(cluster, "n1")[0].replicas) == sorted(there), 30_000)
+    reply = cluster.answer("n1", DescribeReassignments())
+    assert isinstance(reply, ReassignmentsReply)
+    assert reply.moves == []
+    assert read(cluster, "n1") == [b"%d" % at for at in range(20)]
+    cluster.advance(2_000)
+    for name in here:
+        assert cluster.node(name).led.held("logs/orders/0") is None
+        assert not [path for path in cluster.members[name].disk.paths() if path.startswith("logs/orders/0")]

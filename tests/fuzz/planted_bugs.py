@@ -335,7 +335,7 @@ def metadata_that_is_forgotten(patch: pytest.MonkeyPatch) -> None:
         real_opened(agreement, now, state, entries, vote)
         if is_again and agreement.state.topics:
             agreement.state.topics.popitem()
-            agreement._applied.changed.everything = True
+            agreement._applied._changed.everything = True
 
     patch.setattr(Agreement, "opened", opened)
 

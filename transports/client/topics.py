@@ -111,7 +111,8 @@ async def layout_of(brokers: Brokers, name: str) -> Layout:
         if partition.partition < topic.partitions:
             leaders[partition.partition] = brokers.direct(partition.leader_address)
     bytes_max = topic.config.get("max_message_bytes", MESSAGE_BYTES_MAX)
-    return Layout(name, leaders, str(topic.config.get("partitioner", "")), int(bytes_max))
+    keyed = int(topic.config.get("key_partitions", 0))
+    return Layout(name, leaders, str(topic.config.get("partitioner", "")), int(bytes_max), keyed)
 
 
 def _topic(found: v1.Topic) -> Topic:

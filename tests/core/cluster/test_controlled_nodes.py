@@ -101,13 +101,29 @@ def test_who_has_left_comes_again_as_any_other() -> None:
     assert {node.standing for node in described(cluster, other).nodes} == {Standing.LIVE}
 
 
-def test_the_death_of_leader_and_controller_is_overcome_in_five_seconds() -> None:
+def _led_by_the_controller() -> tuple[DrivenCluster, str]:
+    """Nodes of which one decides and leads a partition as well."""
     cluster = founded()
     with_topic(cluster)
     controller = cluster.controller()
     cluster.answer(controller, Reassign([ReplicaMove("orders", 0, _first(cluster, controller))]))
     cluster.answer(controller, ElectLeaders())
     cluster.until(lambda: cluster.leader("orders") == controller)
+    return cluster, controller
+
+
+def test_where_a_process_has_certainly_ended_nobody_waits_for_it() -> None:
+    cluster, controller = _led_by_the_controller()
+    cluster.kill(controller)
+    begun, other = cluster.now, cluster.living()[0]
+    for name in cluster.living():
+        cluster.node(name).peer_gone(cluster.now, controller)
+    publish(cluster, other, b"a")
+    assert cluster.now - begun < 1_000 * MS
+
+
+def test_the_death_of_leader_and_controller_is_overcome_in_five_seconds() -> None:
+    cluster, controller = _led_by_the_controller()
     cluster.kill(controller)
     begun, other = cluster.now, cluster.living()[0]
     publish(cluster, other, b"a")

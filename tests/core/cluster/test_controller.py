@@ -122,6 +122,29 @@ def test_a_process_that_has_certainly_ended_is_not_waited_for() -> None:
     assert office.wake() == [DeclareDead("n2", 1)]
 
 
+def test_a_new_controller_knows_whose_process_has_ended_before() -> None:
+    office = Office(3)
+    office.controller.lost()
+    office.controller.peer_gone(1, office.cluster.state, "n2")
+    office.controller.peer_gone(1, office.cluster.state, "n3")
+    office.controller.peer_met("n3")
+    office.controller.became(2, 8, office.cluster.state)
+    office.now = 2
+    assert DeclareDead("n2", 1) in office.wake()
+    assert office.cluster.state.nodes["n3"].standing is Standing.LIVE
+
+
+def test_a_process_that_has_begun_since_the_last_one_ended_is_waited_for() -> None:
+    office = Office(2)
+    office.controller.lost()
+    office.controller.peer_gone(1, office.cluster.state, "n2")
+    office.cluster.begin("n2")
+    office.controller.became(2, 8, office.cluster.state)
+    office.now = 2
+    office.wake()
+    assert office.cluster.state.nodes["n2"].standing is Standing.LIVE
+
+
 def test_a_process_that_is_heard_after_all_lives() -> None:
     office = Office(2)
     office.run(1)

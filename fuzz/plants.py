@@ -1,0 +1,192 @@
+"""Bugs that somebody might really write into a cluster, each switched on by `goqueue sim --plant NAME`.
+
+A simulator that finds nothing proves nothing. Each plant changes one place of the product while a world is run, in this
+process only, and names the worlds in which it shows: few clients, and often what it takes to bring it out. That each
+is caught within a bounded number of seeds is a test of the tests (`tests/fuzz/test_planted_cluster_bugs.py`).
+
+What is planted into a node that is alone is in `tests/fuzz`, since that needs no flag.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define
+
+from goqueue.core.cluster import plan_isr
+from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.verbs import IsrChange
+from goqueue.core.delay.schedule import Schedule
+from goqueue.core.groups.leader import GroupLeader
+from goqueue.core.led import Led
+from goqueue.core.log.log import Log
+from goqueue.core.partition.leadership import FollowerEnd, Leadership
+from goqueue.core.replication.replica import Replica
+from goqueue.core.work.queue import WorkQueue
+from goqueue.core.work.records import WORK_CODEC, Delivered, Extended
+from goqueue.fuzz.options import Options
+from goqueue.storage.vote import VoteSaving
+
+Replace = Callable[[object, str, object], None]
+"""Put something else in a place."""
+
+
+@define
+class Plant:
+    """A bug, and the worlds that show it."""
+
+    sow: Callable[[Replace], None]
+    worlds: Callable[[], Options]
+
+
+def _worlds(*calamities: str, **others: Any) -> Options:
+    """Short worlds of three nodes in which not much but these befalls them."""
+    options = Options(
+        steps=0, nodes=3, seconds=20, replicas_max=3, min_insync=1, patience_ns=1_000_000_000, calamities=calamities,
+        calamity_ns=2_000_000_000, producers=1, consumers=1, topics=1, partitions_max=1, p_topic_change=0.0,
+        think_ns=60_000_000, wait_ns_max=100_000_000, value_bytes_max=20, in_flight_max=3, recent_bytes=1 << 20,
+    )  # fmt: skip
+    for name, value in others.items():
+        setattr(options, name, value)
+    return options
+
+
+# --- durability and votes
+
+
+def _acknowledge_before_sync(replace: Replace) -> None:
+    replace(Log, "acknowledged_offset", property(lambda log: log.next_offset))
+
+
+def _vote_not_saved(replace: Replace) -> None:
+    replace(VoteSaving, "run", lambda saving: None)
+
+
+def _elections() -> Options:
+    """Worlds in which nodes are elected all the time, by others that have just begun."""
+    return _worlds(
+        "kill", "isolate", "deafen", calamity_ns=400_000_000, seconds=40, consumers=0, letter_ns_max=20_000_000,
+        think_ns=1_000_000_000, letters_overtake=True,
+    )  # fmt: skip
+
+
+# --- leaders and followers
+
+
+def _stale_leader_serves(replace: Replace) -> None:
+    """Whoever has led once goes on with it, and thinks that it need not wait for others."""
+
+    def held(leadership: Leadership, ends: dict[str, FollowerEnd], kept: int) -> int:
+        return kept
+
+    replace(Leadership, "held", held)
+    replace(Led, "is_in_office", property(lambda led: True, lambda led, is_so: None))
+
+
+def _truncation_skipped(replace: Replace) -> None:
+    replace(Replica, "cut", lambda replica, now, offset: None)
+
+
+def _isr_shrinks_without_epoch(replace: Replace) -> None:
+    """The controller believes whoever says that others are out of sync, whatever that speaks of."""
+
+    def problem(state: ClusterState, node_id: str, change: IsrChange) -> str:
+        topic = state.topics.get(change.topic)
+        placed = None if topic is None else topic.placements.get(change.partition)
+        return "" if placed is not None and change.isr else "there is no such partition"
+
+    replace(plan_isr, "_problem", problem)
+
+
+def _tails_that_differ() -> Options:
+    """Worlds in which leaders that are cut off have taken what nobody else has."""
+    return _worlds("isolate", "pause", "kill", p_acks_leader=0.5, calamity_ns=1_500_000_000, seconds=30)
+
+
+def _standstills() -> Options:
+    """Worlds in which leaders stand still for longer than others wait for them."""
+    return _worlds("pause", "isolate", calamity_ns=2_500_000_000, seconds=40, replica_lag_ns=1_000_000_000)
+
+
+# --- work queues, delays and groups
+
+
+def _lease_not_fenced(replace: Replace) -> None:
+    """A lease is known to the process that gave it, and to nobody who leads after it."""
+    take = WorkQueue.take
+
+    def forgetful(queue: WorkQueue) -> list[bytes]:
+        kinds = (Delivered, Extended)
+        return [content for content in take(queue) if not isinstance(WORK_CODEC.decode(content), kinds)]
+
+    replace(WorkQueue, "take", forgetful)
+
+
+def _schedule_moved_twice(replace: Replace) -> None:
+    replace(Schedule, "is_moved", lambda schedule, sequence: False)
+
+
+def _offset_commit_lost(replace: Replace) -> None:
+    """Members are told that a commit is taken before anybody but the coordinator has it."""
+    settle = GroupLeader.settle
+
+    def hasty(leader: GroupLeader, now: int) -> None:
+        replies, leader.coordinator.replies = leader.coordinator.replies, []
+        for to, reply in replies:
+            leader._send(to, reply)
+        settle(leader, now)
+
+    replace(GroupLeader, "settle", hasty)
+
+
+def _working() -> Options:
+    """Worlds of work queues whose nodes die."""
+    return _worlds(
+        "kill", "isolate", consumers=0, workers=2, visibility_ms=5_000, session_ms_max=6_000, attempts_max=4,
+        think_ns=100_000_000, patience_ns=3_000_000_000,
+    )  # fmt: skip
+
+
+def _delaying() -> Options:
+    """Worlds of messages that come later, from nodes that die."""
+    return _worlds("kill", "isolate", p_delay=0.8, think_ns=100_000_000, seconds=25)
+
+
+def _committing() -> Options:
+    """Worlds of consumer groups whose coordinators die."""
+    return _worlds(
+        "kill", "crash", "isolate", consumers=0, eager_members=2, members=1, session_ms_max=18_000,
+        think_ns=100_000_000, seconds=40, patience_ns=3_000_000_000,
+    )  # fmt: skip
+
+
+PLANTS: dict[str, Plant] = {
+    "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: _worlds("crash")),
+    "vote-not-saved": Plant(_vote_not_saved, _elections),
+    "stale-leader-serves": Plant(_stale_leader_serves, lambda: _worlds("isolate", "pause")),
+    "truncation-skipped": Plant(_truncation_skipped, _tails_that_differ),
+    "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _standstills),
+    "lease-not-fenced": Plant(_lease_not_fenced, _working),
+    "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
+    "offset-commit-lost": Plant(_offset_commit_lost, _committing),
+}
+"""All plants by their names."""
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    """The product with a bug, until the block ends."""
+    before: list[tuple[object, str, object]] = []
+
+    def replace(owner: object, attribute: str, value: object) -> None:
+        own = vars(owner)
+        assert attribute in own, f"{owner} has no {attribute}"
+        before.append((owner, attribute, own[attribute]))
+        setattr(owner, attribute, value)
+
+    PLANTS[name].sow(replace)
+    try:
+        yield
+    finally:
+        for owner, attribute, value in reversed(before):
+            setattr(owner, attribute, value)
