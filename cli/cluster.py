@@ -53,10 +53,10 @@ def cluster() -> None:
     """Nodes of a cluster: how they are, who leads, and where partitions are."""
 
 
-@cluster.command()
+@cluster.command("info")
 @form_option
 @server_option
-def info(form: str, server: Server) -> None:
+def overview(form: str, server: Server) -> None:
     """Show the cluster: its controller, its nodes, and partitions that lack something."""
     found = ask(server, "GET", "/v1/admin/cluster")
     if form == "table":

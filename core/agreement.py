@@ -331,7 +331,6 @@ class Agreement:
 
     def _apply(self, now: int) -> None:
         quorum, applied = self._quorum, self._applied
-        first = applied.end
         while applied.end < quorum.agreed:
             entry = quorum.log.entries[applied.end - quorum.log.start]
             records = applied.apply(entry)
@@ -339,8 +338,7 @@ class Agreement:
                 self._decide(pending, answer, records)
             if entry.kind == SNAPSHOT and entry.index > quorum.log.start:
                 self._journal.forget_before(now, entry.index)
-        if applied.end > first and not self.is_current:
-            self.is_current = quorum.log.term_at(applied.end - 1) == quorum.term
+        self.is_current = self.is_current or (quorum.is_level and applied.end >= quorum.agreed)
 
     def _decide(self, pending: Pending, answer: Answer, records: list[MetadataRecord]) -> None:
         if isinstance(pending.request, ExtendProducerIds):

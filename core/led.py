@@ -80,7 +80,7 @@ class Led:
         if leader is None:
             return None
         partition = leader.partition(number)
-        if isinstance(partition, Partition):
+        if isinstance(partition, Partition) and partition.is_settled:
             return partition.log.start_offset, partition.high_watermark
         end = None if leader.is_led(number) else self.horizon.end(leader.topic.topic_id, number)
         return None if end is None else (end.start_offset, end.high_watermark)

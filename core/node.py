@@ -124,6 +124,8 @@ class Node:
             RollSide: self._streams.roll_side,
             TrimSide: self._streams.trim_side,
         }
+        if self._peering is None:
+            self._verbs.update(dict.fromkeys(alone.ANSWERED, self._answer_alone))
 
     def _make_agreement(self, clock: Clock) -> Agreement:
         options = self.options
@@ -162,13 +164,10 @@ class Node:
     def _carry_out(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - requests and wishes
         """Do what is asked here, whoever leads."""
         verb = self._verbs.get(type(request))
-        if verb is not None and (self._peering is not None or not isinstance(request, alone.ANSWERED)):
+        if verb is not None:
             verb(now, to, request)
         elif self._peering is not None and self._peering.takes(request):
             self._peering.ask(now, to, request)
-        elif isinstance(request, alone.ANSWERED):
-            options = self.options
-            self._answer(to, alone.answer(options.node_id, options.version, self._agreement.state, request))
         else:
             self._rooms.ask(now, to, caller, request)
 
@@ -288,6 +287,10 @@ class Node:
                 if isinstance(part, PartitionReply) and part.leader in nodes and part.leader != self.options.node_id:
                     part.leader_address = nodes[part.leader].grpc
         self._answer(to, reply)
+
+    def _answer_alone(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - one of alone.ANSWERED
+        options = self.options
+        self._answer(to, alone.answer(options.node_id, options.version, self._agreement.state, request))
 
     def _describe_node(self, now: int, to: int, request: DescribeNode) -> None:
         topics, size_bytes = [*self.led.public()], self.led.size_bytes()

@@ -78,6 +78,9 @@ class Reads:
 
     def find(self, to: int, partition: Partition, find: FindOffset) -> None:
         """Take a search by time."""
+        if not partition.is_settled:
+            self._send(to, partition.nothing(0))
+            return
         search = partition.log.find_time(find.timestamp)
         if search is None:
             self._send(to, _found(None, partition))
@@ -211,7 +214,7 @@ class Reads:
     def _again(self, now: int, pending: PendingRead) -> None:
         partition, request = pending.partition, pending.request
         if not self._is_led(partition):
-            self._send(pending.to, deleted(partition.topic))
+            self._send(pending.to, _left(partition))
         elif isinstance(request, FindOffset):
             self.find(pending.to, partition, request)
         else:
@@ -231,6 +234,14 @@ class Reads:
 def deleted(topic: str) -> Refusal:
     """What whoever waits for something of a deleted topic is told."""
     return Refusal(Code.TOPIC_NOT_FOUND, f"topic {topic} was deleted", "topic")
+
+
+def _left(partition: Partition) -> Refusal:
+    """Why a partition cannot be read here any more: another may lead it, who also knows whether its topic is gone."""
+    if partition.leadership is None:
+        return deleted(partition.topic)
+    message = f"partition {partition.number} of {partition.topic} is led by another node from here on"
+    return Refusal(Code.NOT_LEADER, message, "partition", retry_after_ms=100)
 
 
 def _found(result: ReadResult | TimeResult | None, partition: Partition) -> FoundOffset | Refusal:

@@ -1,8 +1,9 @@
 """What a node wants done, in lanes: the only thing that comes out of it.
 
 A driver performs `writes` in order, answers `opens`, `removes`, `compactions`, `votes` and `reads`, and delivers
-`sends` to clients and `letters` to peers. What promises something about the disk is in either only after the node was told that
-the promise holds (`Node.written`, `Node.synced`, `Node.vote_saved`), so the driver need not know which those are.
+`sends` to clients and `letters` to peers. What promises something about the disk is in either only after the node was
+told that the promise holds (`Node.written`, `Node.synced`, `Node.vote_saved`), so the driver need not know which those
+are.
 """
 
 from attrs import define, field

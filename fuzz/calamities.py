@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MS = 1_000_000
 _S = 1_000 * _MS
+_RIFT_LASTS = 5
 
 
 @define
@@ -50,7 +51,7 @@ def draw_calamities(random: Random, options: Options, names: list[str]) -> list[
         kind = random.choice(options.calamities)
         count = random.randint(1, max(len(names) - 1, 1)) if kind == "partition" else 1
         victims = random.sample(names, count) if kind not in ("blackout", "rolling") else [*names]
-        lasts_ns = int(random.choice((0.2, 1.0, 4.0, 8.0)) * (0.5 + random.random()) * _S)
+        lasts_ns = int(random.choice(options.calamity_lasts_s) * (0.5 + random.random()) * _S)
         drawn.append(Calamity(len(drawn), at, kind, victims, lasts_ns, random.getrandbits(32)))
         at += int(options.calamity_ns * 2 * random.random())
     return drawn
@@ -64,7 +65,7 @@ class Calamities:
         self._calamities = calamities
         self._acts: dict[str, Callable[[Calamity, Process], None]] = {
             "kill": self._die, "crash": self._die, "stop": self._stop, "pause": self._pause, "isolate": self._isolate,
-            "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break, "writes": self._break,
+            "rift": self._tear, "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break, "writes": self._break,
             "clock": self._set_clock, "blackout": self._die, "rolling": self._roll,
         }  # fmt: skip
 
@@ -132,6 +133,13 @@ class Calamities:
     def _isolate(self, calamity: Calamity, process: "Process") -> None:
         name = process.node_id
         self._cut(calamity, [link for other in self._others(name) for link in ((name, other), (other, name))])
+
+    def _tear(self, calamity: Calamity, process: "Process") -> None:
+        """Two nodes do not reach each other for long, while both reach all others."""
+        name, other = process.node_id, Random(calamity.luck).choice(self._others(process.node_id))
+        links = [(name, other), (other, name)]
+        self._world.post.cut(links)
+        self._later(_RIFT_LASTS * calamity.lasts_ns, lambda: self._world.post.mend(links))
 
     def _deafen(self, calamity: Calamity, process: "Process") -> None:
         """One direction only: it speaks and does not hear, or the other way round; to all, or to one."""

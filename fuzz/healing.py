@@ -29,6 +29,7 @@ _REST_NS = 20_000_000_000
 _STEPS_MAX = 20_000
 # More than anybody waits for what all replicas are to confirm.
 _REST_NS_CLUSTER = 35_000_000_000
+_QUIET_NS = 5_000_000_000
 _AGAIN_NS = 200_000_000
 _PASSING = (Code.UNAVAILABLE, Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR, Code.TIMED_OUT)
 # A partition that is damaged for good is tried again and again, which takes time and shows nothing.
@@ -82,6 +83,7 @@ class Healing:
     def _rest(self) -> None:
         """Let time pass until whatever waits has had time enough."""
         world, steps, steps_max = self._world, 0, _STEPS_MAX
+        soon = world.now + _QUIET_NS
         rest_ns = _REST_NS_ROTTEN if world.history.rotten else _REST_NS
         if world.sight.is_cluster:
             # Nodes that have nothing to do tell each other so.
@@ -89,6 +91,8 @@ class Healing:
         until = world.now + rest_ns
         while world.step(until):
             steps += 1
+            if world.sight.is_cluster and world.now >= soon and not world.history.open:
+                return
             if steps > steps_max:
                 raise Violation(f"the world finds no rest: {steps_max} steps in {rest_ns} ns")
 

@@ -9,7 +9,7 @@ from random import Random
 import attrs
 
 CALAMITIES = (
-    "kill", "crash", "stop", "pause", "isolate", "partition", "deafen", "storm", "full", "slow", "syncs", "writes",
+    "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs", "writes",
     "clock", "rolling", "blackout",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
@@ -29,6 +29,7 @@ class Options:
     patience_ns: int = 60_000_000
     calamities: tuple[str, ...] = ()
     calamity_ns: int = 5_000_000_000
+    calamity_lasts_s: tuple[float, ...] = (0.2, 1.0, 4.0, 8.0)
     # Those that do not happen, by their numbers.
     spared: tuple[int, ...] = ()
     letter_ns_max: int = 1_000_000

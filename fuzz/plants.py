@@ -9,7 +9,6 @@ What is planted into a node that is alone is in `tests/fuzz`, since that needs n
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from attrs import define
 
@@ -20,7 +19,7 @@ from goqueue.core.delay.schedule import Schedule
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.led import Led
 from goqueue.core.log.log import Log
-from goqueue.core.partition.leadership import FollowerEnd, Leadership
+from goqueue.core.partition.leadership import Leadership
 from goqueue.core.replication.replica import Replica
 from goqueue.core.work.queue import WorkQueue
 from goqueue.core.work.records import WORK_CODEC, Delivered, Extended
@@ -39,7 +38,7 @@ class Plant:
     worlds: Callable[[], Options]
 
 
-def _worlds(*calamities: str, **others: Any) -> Options:
+def _worlds(*calamities: str, **others: object) -> Options:
     """Short worlds of three nodes in which not much but these befalls them."""
     options = Options(
         steps=0, nodes=3, seconds=20, replicas_max=3, min_insync=1, patience_ns=1_000_000_000, calamities=calamities,
@@ -59,14 +58,13 @@ def _acknowledge_before_sync(replace: Replace) -> None:
 
 
 def _vote_not_saved(replace: Replace) -> None:
-    replace(VoteSaving, "run", lambda saving: None)
+    replace(VoteSaving, "run", lambda *_: None)
 
 
 def _elections() -> Options:
     """Worlds in which nodes are elected all the time, by others that have just begun."""
     return _worlds(
-        "kill", "isolate", "deafen", calamity_ns=400_000_000, seconds=40, consumers=0, letter_ns_max=20_000_000,
-        think_ns=1_000_000_000, letters_overtake=True,
+        "kill", "rift", calamity_ns=300_000_000, calamity_lasts_s=(0.2, 0.5), seconds=60, producers=0, consumers=0,
     )  # fmt: skip
 
 
@@ -75,22 +73,18 @@ def _elections() -> Options:
 
 def _stale_leader_serves(replace: Replace) -> None:
     """Whoever has led once goes on with it, and thinks that it need not wait for others."""
-
-    def held(leadership: Leadership, ends: dict[str, FollowerEnd], kept: int) -> int:
-        return kept
-
-    replace(Leadership, "held", held)
-    replace(Led, "is_in_office", property(lambda led: True, lambda led, is_so: None))
+    replace(Leadership, "held", lambda *known: known[-1])
+    replace(Led, "is_in_office", property(lambda _: True, lambda *_: None))
 
 
 def _truncation_skipped(replace: Replace) -> None:
-    replace(Replica, "cut", lambda replica, now, offset: None)
+    replace(Replica, "cut", lambda *_: None)
 
 
 def _isr_shrinks_without_epoch(replace: Replace) -> None:
     """The controller believes whoever says that others are out of sync, whatever that speaks of."""
 
-    def problem(state: ClusterState, node_id: str, change: IsrChange) -> str:
+    def problem(state: ClusterState, _: str, change: IsrChange) -> str:
         topic = state.topics.get(change.topic)
         placed = None if topic is None else topic.placements.get(change.partition)
         return "" if placed is not None and change.isr else "there is no such partition"
@@ -98,14 +92,12 @@ def _isr_shrinks_without_epoch(replace: Replace) -> None:
     replace(plan_isr, "_problem", problem)
 
 
-def _tails_that_differ() -> Options:
-    """Worlds in which leaders that are cut off have taken what nobody else has."""
-    return _worlds("isolate", "pause", "kill", p_acks_leader=0.5, calamity_ns=1_500_000_000, seconds=30)
-
-
-def _standstills() -> Options:
-    """Worlds in which leaders stand still for longer than others wait for them."""
-    return _worlds("pause", "isolate", calamity_ns=2_500_000_000, seconds=40, replica_lag_ns=1_000_000_000)
+def _cut_off() -> Options:
+    """Worlds in which leaders that are cut off go on taking what nobody else has."""
+    return _worlds(
+        "isolate", calamity_ns=5_000_000_000, calamity_lasts_s=(5.0,), seconds=30, producers=4, consumers=0,
+        replica_lag_ns=1_000_000_000, think_ns=150_000_000,
+    )  # fmt: skip
 
 
 # --- work queues, delays and groups
@@ -123,7 +115,7 @@ def _lease_not_fenced(replace: Replace) -> None:
 
 
 def _schedule_moved_twice(replace: Replace) -> None:
-    replace(Schedule, "is_moved", lambda schedule, sequence: False)
+    replace(Schedule, "is_moved", lambda *_: False)
 
 
 def _offset_commit_lost(replace: Replace) -> None:
@@ -163,9 +155,9 @@ def _committing() -> Options:
 PLANTS: dict[str, Plant] = {
     "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: _worlds("crash")),
     "vote-not-saved": Plant(_vote_not_saved, _elections),
-    "stale-leader-serves": Plant(_stale_leader_serves, lambda: _worlds("isolate", "pause")),
-    "truncation-skipped": Plant(_truncation_skipped, _tails_that_differ),
-    "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _standstills),
+    "stale-leader-serves": Plant(_stale_leader_serves, _cut_off),
+    "truncation-skipped": Plant(_truncation_skipped, _cut_off),
+    "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _cut_off),
     "lease-not-fenced": Plant(_lease_not_fenced, _working),
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
     "offset-commit-lost": Plant(_offset_commit_lost, _committing),

@@ -115,7 +115,7 @@ def _partition(reply: PartitionReply) -> v1.Partition:
         start_offset=reply.start_offset,
         end_offset=reply.end_offset,
         high_watermark=reply.high_watermark,
-        size_bytes=reply.size_bytes,
+        size_bytes=max(reply.size_bytes, 0),
     )
 
 

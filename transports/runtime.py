@@ -263,10 +263,14 @@ class Runtime:
             self._post.follow(self._node)
         except FormatError as error:
             self._report(str(error))
-        # A controller that has peers hands its office over as well.
-        if self._left is not None and self._node.has_left:
-            if not (self._node.is_controller and self._post.network.peers):
-                self._left.set()
+        if self._left is not None and self._has_left(self._post):
+            self._left.set()
+
+    def _has_left(self, post: Correspondence) -> bool:
+        """Whether nothing is left that others could take over, the controller's office included."""
+        if not post.network.peers:
+            return True
+        return self._node.has_left and not self._node.is_controller
 
     def _answer(self, to: int, reply: Reply) -> None:
         waiting = self._waiting.pop(to, None)

@@ -56,13 +56,14 @@ class Distant:
 
     def step(self, now: int) -> None:
         """Tell the other node once more, when it is time."""
-        if self._asked or now < self.due or self.has_ended or (self.is_done and not self._is_over):
+        if self.due <= now:
+            self.due = 0
+        if self._asked or self.due or self.has_ended or (self.is_done and not self._is_over):
             return
         if not self.node:
             self.due = now + _PAUSE_MOST_NS
             return
         request = CarryOn(*self.slot, DEAD_CODEC.encode(self.job), self.room, self._is_over)
-        self.due = 0
         self._asked = self._yard.errands.ask(self, AskNode(self.node, request))
 
     def answered(self, now: int, number: int, reply: Reply) -> None:

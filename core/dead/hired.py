@@ -124,6 +124,7 @@ class Hired:
                 self._drop(key)
                 self.tidy(key[1])
             elif leg.due and leg.due <= now:
+                leg.due = 0
                 self._yard.look_at(key[1])
 
     # --- tallies nobody asks about

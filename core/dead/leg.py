@@ -87,6 +87,8 @@ class Leg:
 
     def step(self, now: int) -> None:
         """Go as far as there is nothing to wait for."""
+        if self.due <= now:
+            self.due = 0
         book, carrier = self._yard.book(self.slot), self._carriers.get(self.slot)
         if self.trouble or self.is_done:
             return
@@ -111,8 +113,7 @@ class Leg:
         room = self.room - tally.matched
         if tally.position >= job.ends[number] or room <= 0:
             self._finish(book)
-        elif now >= self.due:
-            self.due = 0
+        elif not self.due:
             targets = None
             if not job.is_purge and not job.is_dry_run:
                 targets = Targets(self._yard.led, job.topic, job.to)

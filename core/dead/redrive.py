@@ -108,8 +108,13 @@ class Redrive:
     def _end(self, now: int, state: RedriveState, why: str) -> None:
         if self._ending is None:
             self._ending, self._patience_end = (state, why), now + _PATIENCE_NS
-            for leg in self._legs.values():
-                leg.reset()
+            self._rest()
+
+    def _rest(self) -> None:
+        """Wait for nothing, until something happens."""
+        self._waits_until = 0
+        for leg in self._legs.values():
+            leg.reset()
 
     def forget_found(self) -> None:
         """Let go of the letters in memory."""
@@ -120,6 +125,7 @@ class Redrive:
         """Go as far as there is nothing to wait for."""
         book, job = self._yard.book(self.home), self.job
         if book is None or job is None or self.is_over:
+            self._rest()
             return
         if book.load != self._home_load:
             self._home_load, self.kept = book.load, self.kept if not self._home_load else 0

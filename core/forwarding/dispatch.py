@@ -87,8 +87,9 @@ class Dispatch:
         return True
 
     def _is_for_here(self, request: Publish) -> bool:
-        is_empty = not request.records
-        return is_empty or (self.routes.is_all_here(request.topic) and request.topic not in self._held_topics)
+        if not request.records or not self.routes.knows(request.topic):
+            return True
+        return self.routes.is_all_here(request.topic) and request.topic not in self._held_topics
 
     def _is_behind(self, request: Any) -> bool:
         return isinstance(request, PublishBatch) and request.topic in self._held_topics

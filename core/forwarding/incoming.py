@@ -117,7 +117,7 @@ class Incoming:
         is_once = not is_repeatable(message.request)
         if number in origin.under_way or (is_once and number < origin.floor):
             return
-        if is_once and (number in origin.kept or number < origin.gone):
+        if number in origin.kept or (is_once and number < origin.gone):
             self._repeat(origin, number)
         elif len(self._taken) >= _TAKEN_MAX:
             refusal = Refusal(Code.UNAVAILABLE, "the node is busy with what others have passed on", retry_after_ms=200)

@@ -103,15 +103,16 @@ class Routes:
         placement = None if known is None else known.placements.get(partition)
         return None if placement is None else placement.leader
 
+    def knows(self, topic: str) -> bool:
+        """Whether there is such a topic."""
+        return topic in self._state().topics
+
     def is_all_here(self, topic: str) -> bool:
-        """Whether a topic's messages are for this node alone, or for it to refuse."""
+        """Whether all partitions of a topic that is known are led by this node, or it is alone with them."""
         is_here = self._all_here.get(topic)
         if is_here is None:
-            known = self._state().topics.get(topic)
-            placements = [] if known is None else known.placements.values()
+            placements = self._state().topics[topic].placements.values()
             is_here = self._all_here[topic] = all(one.leader == self.node_id for one in placements)
-            if known is None:
-                del self._all_here[topic]
         return is_here
 
     def has_come(self, request: object) -> bool:

@@ -8,7 +8,8 @@ another node carries the groups as well.
     READY, LOADING  --an append or a read is refused-->  FAILED  --opened, or a pause-->  LOADING
 
 What is appended and not yet durable is unknown to memory after a failure, so the journal is then read again from its
-start. `opened` says that the partition was recovered, and may hold more or less than what was read before.
+start. `opened` says that the partition was recovered, and may hold more or less than what was read before. What replicas
+have not confirmed in time may be confirmed later, so it is read to the end of what was written, however long that takes.
 
 Invariant: batches are answered in the order in which they were appended, or one of them is refused and ends READY.
 """
@@ -42,6 +43,8 @@ JOURNAL_CONFIG: dict[str, object] = {
     "retention_hours": -1,
 }
 _READ_BYTES = 1 << 20
+# What was written and can be read by nobody yet is waited for.
+_WAIT_NS = 1_000_000_000
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
 
 
@@ -117,11 +120,14 @@ class Journal:
         self.standing, self.why, self._retry_at = Standing.LOADING, "", 0
         self._read(0)
 
-    def _read(self, offset: int) -> None:
-        self._reading = self._wishes.ask(Fetch(JOURNAL_TOPIC, 0, offset, _READ_BYTES, looks=True))
+    def _read(self, offset: int, wait_ns: int = 0) -> None:
+        self._reading = self._wishes.ask(Fetch(JOURNAL_TOPIC, 0, offset, _READ_BYTES, wait_ns, looks=True))
 
-    def fetched(self, now: int, to: int, reply: Fetched | Refusal) -> bool:
-        """An answer to a read; True when that was the last one, and `take_loaded` has everything."""
+    def fetched(self, now: int, to: int, reply: Fetched | Refusal, end: int) -> bool:
+        """An answer to a read; True when that was the last one, and `take_loaded` has everything.
+
+        `end` is where ends what was written to the partition, be it readable or not.
+        """
         if to != self._reading:
             return False
         self._reading = 0
@@ -129,8 +135,11 @@ class Journal:
             self.unreadable(now, reply.message)
         elif reply.batches:
             self._keep(now, reply)
+        elif reply.next_offset < end:
+            self._read(reply.next_offset, _WAIT_NS)
         else:
             self.standing = Standing.READY
+            self._pause_ns = _PAUSE_LEAST_NS
         return self.standing is Standing.READY
 
     def _keep(self, now: int, fetched: Fetched) -> None:
@@ -160,7 +169,7 @@ class Journal:
             self.appended += 1
             self._appending[self._wishes.ask(PublishBatch(JOURNAL_TOPIC, 0, batch, Acks.ALL))] = None
 
-    def published(self, to: int, reply: PublishReply | Refusal) -> None:
+    def published(self, now: int, to: int, reply: PublishReply | Refusal) -> None:
         """An answer to an append."""
         if to not in self._appending:
             return
@@ -170,7 +179,7 @@ class Journal:
             del self._appending[to]
             self.durable += 1
         else:
-            self.failed(result.message)
+            self.unreadable(now, result.message)
 
     # --- time
 

@@ -264,14 +264,19 @@ class GroupLeader:
                 self._send(reset.to, reset.refusal)
             elif reset is not None:
                 self._plumb(now, reset.to, reset.caller, reset.request)
-        if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, to, reply):
+        if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, to, reply, self._journal_end()):
             self._begin(now)
         if isinstance(reply, Fetched | FoundOffset | Refusal):
             self._polls.answered(to, reply)
         if isinstance(reply, PublishReply | Refusal):
-            self._journal.published(to, reply)
+            self._journal.published(now, to, reply)
         if not self._journal.is_made(to, reply) or self._journal.standing is Standing.FAILED:
             self._refuse_all()
+
+    def _journal_end(self) -> int:
+        """Where ends what was written to the journal, as far as it is led here."""
+        partition = self._led.partition(JOURNAL_TOPIC, 0)
+        return partition.log.next_offset if isinstance(partition, Partition) else 0
 
     def _begin(self, now: int) -> None:
         """Coordinate from what the journal holds on."""

@@ -22,6 +22,8 @@ class Follower:
         self._quorum = quorum
         self._leader = leader
         self._matched = 0
+        # How far the leader has said that all is agreed.
+        self.named = 0
         # The latest stamp of the leader's that was seen.
         self._stamp = 0
         self._receiving = Receiving()
@@ -52,6 +54,8 @@ class Follower:
         """A letter of this term."""
         if isinstance(message, Append | Beat | Install):
             self._hear(now, sender, message.stamp)
+        if isinstance(message, Append | Beat):
+            self.named = max(self.named, message.agreed)
         if isinstance(message, Append):
             self._append(message)
         elif isinstance(message, Beat):

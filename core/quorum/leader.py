@@ -145,7 +145,7 @@ class Leader:
         patience_ns = 2 * quorum.tuning.beat_ns
         for peer, progress in self.progress.items():
             progress.told_agreed = min(quorum.agreed, progress.matched)
-            quorum.send(peer, Beat(quorum.term, stamp, progress.told_agreed))
+            quorum.send(peer, Beat(quorum.term, stamp, quorum.agreed))
             if progress.sending is not None:
                 progress.sending.again(now, patience_ns)
         self._reads.sent(stamp)
@@ -164,7 +164,7 @@ class Leader:
             agreed = min(self._quorum.agreed, progress.matched)
             if agreed > progress.told_agreed:
                 progress.told_agreed = agreed
-                self._quorum.send(peer, Beat(self._quorum.term, self._next_stamp(now), agreed))
+                self._quorum.send(peer, Beat(self._quorum.term, self._next_stamp(now), self._quorum.agreed))
         if self._reads.wants_beat and self.progress:
             self._beat(now)
         self._confirm(now)

@@ -142,6 +142,14 @@ class Quorum:
         return isinstance(self.role, Leader) and self.role.is_settled
 
     @property
+    def is_level(self) -> bool:
+        """Whether all is known here that was agreed when its leader wrote last, and so all that ever was before."""
+        if not isinstance(self.role, Follower):
+            return self.is_leader
+        is_of_term = self.log.term_at(self.agreed - 1) == self.term
+        return bool(self.role.leader) and self.agreed >= self.role.named and is_of_term
+
+    @property
     def may_stand(self) -> bool:
         """Whether this node could lead: it votes, as far as it is certain, and has a log to lead with."""
         return self.membership.may_need(self.node_id, self.agreed) and not self.log.is_hollow

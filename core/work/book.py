@@ -6,7 +6,8 @@ under a key of its own; a name without a value is a queue that ended. All that a
     LOADING  --everything read-->  READY  --an append or a read is refused-->  FAILED  --opened, or a pause-->  LOADING
 
 What is in memory may be ahead of the disk, so what is promised waits until `durable` has come to what `appended` was.
-After a failure nobody knows what was written: the queues are dropped, and read anew under an epoch of their own.
+After a failure nobody knows what was written: the queues are dropped, and read anew under an epoch of their own. What
+replicas have not confirmed in time may be confirmed later, so all that was written is read, however long that takes.
 
 Records are changes, so the stream would grow for ever. When it has grown by more than its queues take, all of them are
 written as snapshots at the head of a segment, a page, and what lies before the page goes once it is durable. So a start
@@ -50,6 +51,8 @@ from goqueue.core.work.settings import WorkSettings
 MOVES_KEY, SECRET_KEY = b"", b"\x00secret"
 _SECRET_BYTES = 32
 _READ_BYTES = 1 << 20
+# What was written and can be read by nobody yet is waited for.
+_WAIT_NS = 1_000_000_000
 _PAGE_BYTES_MIN = 1 << 20
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
 # Lease numbers have 31 bits for the epoch.
@@ -168,8 +171,14 @@ class Book:
         # A lease that was lost with the memory must not share its number with a later one.
         self._numbering = self._errands.ask(self, InitProducer())
 
-    def _read(self, offset: int) -> None:
-        self._reading = self._errands.ask(self, Fetch(*self.slot, offset, _READ_BYTES, side=Side.LEDGER, looks=True))
+    def _read(self, offset: int, wait_ns: int = 0) -> None:
+        fetch = Fetch(*self.slot, offset, _READ_BYTES, wait_ns, side=Side.LEDGER, looks=True)
+        self._reading = self._errands.ask(self, fetch)
+
+    def _end(self) -> int:
+        """Where ends what was written, be it readable or not."""
+        partition = self._site.led.partition(*self.slot, Side.LEDGER)
+        return partition.log.next_offset if isinstance(partition, Partition) else 0
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
         """The answer to a wish, which may be of no use any more."""
@@ -204,6 +213,9 @@ class Book:
             self.unreadable(now, reply.message)
             return
         assert isinstance(reply, Fetched)
+        if not reply.batches and reply.next_offset < self._end():
+            self._read(reply.next_offset, _WAIT_NS)
+            return
         if not reply.batches:
             self._ready()
             return
@@ -233,7 +245,7 @@ class Book:
             queue.replay(now, value)
 
     def _ready(self) -> None:
-        self.standing = Standing.READY
+        self.standing, self._pause_ns = Standing.READY, _PAUSE_LEAST_NS
         self._turn.stir(self)
         self._turn.touch(self)
         if not self._secret:

@@ -134,7 +134,7 @@ class WorkLeader:
             member = group.members[request.member_id]
             # Who is waited for longer than a session lasts would be taken for dead.
             wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
-            nodes = self._nodes.of(member.topics) if is_client else []
+            nodes = self._nodes.of(member.topics) if is_client and self._nodes.are_several else []
             if nodes and nodes != [self._nodes.own]:
                 self._rounds.begin(now, to, request, member.topics, wait_ns)
             else:

@@ -11,6 +11,8 @@ class Nodes:
     """The leaders by topic, looked up once until something changes."""
 
     _led: Led
+    # Whether a topic may be led by several nodes; where one is alone, nobody needs to be asked.
+    are_several: bool = False
     _by_topic: dict[str, list[str]] = field(factory=dict)
 
     @property
@@ -21,6 +23,7 @@ class Nodes:
     def topics_changed(self) -> None:
         """There are other topics or leaders."""
         self._by_topic.clear()
+        self.are_several = any(leader.topic.placements for leader in self._led.topics.values())
 
     def of(self, topics: list[str]) -> list[str]:
         """All nodes that lead a partition of some topics."""

@@ -122,10 +122,12 @@ class Homes:
             stem = read_stem(letters)
         except ProtocolError:
             return _forged()
-        desks = self._desks.get(stem.home, [])
-        desk = next((each for each in desks if each.queue.seal.is_genuine(stem)), desks[0]) if desks else None
-        if desk is None:
+        desks = self._desks.get(stem.home)
+        if desks is None:
             return _expired() if self._is_gone(stem) else _unseen()
+        desk = desks[0]
+        if len(desks) > 1:
+            desk = next((each for each in desks if each.queue.seal.is_genuine(stem)), desk)
         if group and group != desk.group:
             return Refusal(Code.RECEIPT_INVALID, f"the receipt is not one of group {group}", "receipts")
         return desk if self._is_known(desk.group) else _unseen()

@@ -47,7 +47,7 @@ class Spreading:
 
     def begin(self, to: int, request: Settling) -> bool:
         """Pass receipts on; False where all of them are of this node."""
-        by_node = self._sort(request.receipts)
+        by_node = self._sort(request.receipts) if self._nodes.are_several else {}
         if not by_node or [*by_node] == [self._nodes.own]:
             return False
         spread = self._spreads[to] = _Spread(to)

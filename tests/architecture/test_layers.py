@@ -26,7 +26,7 @@ OUTSIDE = {
     "proto": {"attrs", "betterproto", "grpclib"},
     "storage": {"attrs", "cramjam", "crc32c", "mmh3"},
     "transports": {
-        "attrs", "betterproto", "grpclib", "h11", "h2", "hpack", "hyperframe", "msgspec", "outcome", "trio",
+        "attrs", "betterproto", "crc32c", "grpclib", "h11", "h2", "hpack", "hyperframe", "msgspec", "outcome", "trio",
     },
     "spark": {"attrs", "crc32c", "numpy", "pandas", "pyarrow", "pyspark"},
     "cli": {"attrs", "click", "cramjam", "crc32c", "mmh3", "rich", "trio", "yaml"},

@@ -11,6 +11,7 @@ from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, TopicCr
 from goqueue.core.log.effects import Append, Commit, Sync, SyncToken
 from goqueue.core.proposals import Answer
 from goqueue.core.quorum.entries import VOTERS, Entry, QuorumError, encode_voters
+from goqueue.core.quorum.messages import Append as AppendLetter
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController
 from goqueue.core.ready import SaveVote
 from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
@@ -265,6 +266,22 @@ def test_a_node_that_starts_acts_on_nothing_before_it_has_heard_a_controller() -
     assert all(node.agreement.is_current for node in nodes.nodes.values())
     assert node.agreement.take_changed().everything
     assert [*node.agreement.state.topics] == ["orders"]
+
+
+def test_a_node_is_current_when_it_has_all_that_its_controller_named() -> None:
+    nodes = three()
+    controller, node = nodes.controller, others(nodes)[0]
+    nodes.isolated[node.name] = None
+    controller.ask(nodes.now, 1, CreateTopic("orders"))
+    nodes.settle()
+    nodes.restart(node.name)
+    term, named = controller.agreement.term, controller.agreement.agreed_index
+    node.agreement.receive(nodes.now, controller.name, AppendLetter(term, nodes.now, 1, term, named, []))
+    assert node.agreement.agreed_index == 1
+    assert [node.agreement.is_current, node.agreement.controller] == [False, controller.name]
+    nodes.isolated.clear()
+    nodes.advance(1000)
+    assert [node.agreement.is_current, node.agreement.agreed_index] == [True, named]
 
 
 def test_a_vote_is_kept_over_a_restart() -> None:

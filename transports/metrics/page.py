@@ -40,7 +40,7 @@ class MetricsPage:
         delays: DelaysMeasured,
         cluster: ClusterFigures,
     ) -> bytes:
-        """The page for a node as it describes itself, its groups, their work queues, what is delayed, and the cluster."""
+        """The page for a node as it describes itself, its groups, their work queues, delays, and its cluster."""
         there = {topic.name for topic in node.streams}
         for gone in [topic for topic in self.broker.consumed if topic not in there]:
             del self.broker.consumed[gone]

@@ -167,7 +167,7 @@ def test_an_unknown_redrive_is_found_nowhere() -> None:
 
 
 @pytest.mark.parametrize("victim", range(PARTITIONS))
-@pytest.mark.parametrize("after_ms", [0, 5, 50, 400, 1_500])
+@pytest.mark.parametrize("after_ms", [0, 400])
 def test_a_redrive_survives_the_death_of_any_leader_and_sends_each_letter_once(victim: int, after_ms: int) -> None:
     cluster = with_letters(30)
     redrive = begun(cluster, "n1", StartRedrive("orders", rate=40))
@@ -217,7 +217,7 @@ def rejected(cluster: DrivenCluster, partition: int, count: int) -> None:
             left -= sum(run.count for run in runs)
 
 
-@pytest.mark.parametrize("kill_after_ms", [None, 0, 3, 20, 200])
+@pytest.mark.parametrize("kill_after_ms", [None, 3, 200])
 def test_what_is_rejected_is_buried_once_whoever_leads_the_letters(kill_after_ms: int | None) -> None:
     cluster = with_topic(partitions=PARTITIONS)
     values = [b"%d" % at for at in range(10)]

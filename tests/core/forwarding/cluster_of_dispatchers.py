@@ -96,7 +96,8 @@ class Place:
 
     def _outcome(self, request: Any) -> Reply:  # noqa: ANN401
         if isinstance(request, Publish):
-            for partition, places in self._spread(request.topic, request.records).items():
+            spread = self._spread(request.topic, request.records) if request.topic in self.state.topics else {}
+            for partition, places in spread.items():
                 for at in places:
                     request.records[at].partition = partition
             return PublishReply([self._published(request.topic, record.partition) for record in request.records])

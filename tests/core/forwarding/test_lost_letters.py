@@ -103,9 +103,10 @@ def test_a_request_that_comes_again_after_all_is_settled_is_not_begun() -> None:
     assert nodes.ends == {0: 199}
 
 
-def test_a_request_that_its_abandonment_has_overtaken_is_not_begun() -> None:
+@pytest.mark.parametrize("request_", [publish(), Fetch("orders", 0, 0)])
+def test_a_request_that_its_abandonment_has_overtaken_is_not_begun(request_: object) -> None:
     nodes = cluster()
-    nodes["a"].ask(1, publish())
+    nodes["a"].ask(1, request_)
     nodes["a"].dispatch.forget(1)
     nodes.collect()
     nodes.letters.reverse()

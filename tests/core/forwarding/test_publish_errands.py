@@ -120,6 +120,18 @@ def test_a_topic_that_is_deleted_meanwhile_is_refused() -> None:
     assert reply.results[1].code is Code.TOPIC_NOT_FOUND
 
 
+def test_a_topic_that_is_gone_is_refused_here_while_a_publish_to_it_is_held() -> None:
+    nodes = cluster()
+    nodes.lead("orders", 1, "")
+    nodes["a"].ask(1, publish(1))
+    nodes["a"].state.apply(TopicDeleted("orders", 1))
+    nodes["a"].ask(2, publish(1))
+    reply = nodes["a"].answers[2]
+    assert isinstance(reply, PublishReply)
+    assert isinstance(reply.results[0], Refusal)
+    assert reply.results[0].code is Code.TOPIC_NOT_FOUND
+
+
 def test_publishes_are_not_overtaken_while_one_of_them_is_held() -> None:
     nodes = cluster()
     nodes.lead("orders", 1, "")

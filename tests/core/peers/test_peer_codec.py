@@ -99,7 +99,7 @@ def test_a_changed_or_shortened_letter_is_a_protocol_error_or_another_letter(cls
 
 def test_large_bytes_are_passed_on_and_taken_over_without_being_copied() -> None:
     batches = bytes(LARGE_BYTES)
-    part = PulledPart(1, 2, Side.DATA, 3, Verdict.GOES_ON, runs=[batches, memoryview(batches)])
+    part = PulledPart(1, 2, Side.DATA, 3, 4, Verdict.GOES_ON, runs=[batches, memoryview(batches)])
     pieces = encode(Pulled(1, 2, True, [part, part]))
     assert [id(piece) for piece in pieces if len(piece) == LARGE_BYTES][::2] == [id(batches)] * 2
     content = b"".join(pieces)

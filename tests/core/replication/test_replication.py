@@ -315,3 +315,22 @@ def test_a_follower_below_the_start_begins_anew_there() -> None:
     assert cluster.site("c").stored()[-3:] == cluster.site("a").stored()[-3:]
     assert cluster.site("c").log().next_offset == cluster.site("a").log().next_offset
     assert cluster.site("a").wishes[-1].isr == ["a", "b", "c"]
+
+
+def test_retention_removes_nothing_that_not_all_have() -> None:
+    cluster = three(config=settings_of(fsync=Fsync.EVERY, segment_bytes=300, retention_ms=1_000))
+    cluster.cut = {("a", "c"), ("c", "a")}
+    for at in range(6):
+        cluster.site("a").publish(b"%d" % at + bytes(100))
+        cluster.pump()
+    log = cluster.site("a").log()
+    log.wake(5_000 * 1_000_000)
+    cluster.site("b").log().wake(5_000 * 1_000_000)
+    assert (log.start_offset, cluster.site("b").log().start_offset) == (0, 0)
+    due = log.deadline()
+    assert due is not None
+    assert due > 5_000 * 1_000_000, "it is not looked at again at once"
+    cluster.cut = set()
+    cluster.pass_time(3_000)
+    log.wake(due)
+    assert log.start_offset == 6

@@ -1,12 +1,15 @@
 """The work queue's rules, one by one."""
 
+from binascii import b2a_base64
+from struct import Struct
+
 import pytest
 
 from goqueue.core.errors import ProtocolError
 from goqueue.core.work.counts import Counts
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.proving import Outcome
-from goqueue.core.work.receipts import STEM_LETTERS, Seal, read_offset, read_stem
+from goqueue.core.work.receipts import STEM_LETTERS, Seal, ending_of, read_offset, read_stem
 from goqueue.core.work.settings import WorkSettings
 from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, spelled
 
@@ -406,3 +409,21 @@ def test_a_retry_that_came_before_the_restart_does_not_come_again_with_what_wait
     assert offsets_of(worked, "b", 2) == [0]
     worked.let_pass(40_000)
     assert 1 in offsets_of(worked, "b", 2)
+
+
+def test_a_receipt_says_which_partition_it_is_of() -> None:
+    receipt = Seal(SECRET, "billing", "orders", 513, (1 << 24) + 7).stem(9, 1)
+    place = read_stem(receipt).place
+    assert place == (ending_of((1 << 24) + 7), 513) == (7, 513)
+
+
+def test_a_receipt_of_the_release_before_is_still_taken() -> None:
+    mine = seal()
+    tag = mine.tag(9)
+    content = Struct("<BHQQ8s").pack(1, 2, mine.hashed_home, 9, tag)
+    letters = b2a_base64(content, newline=False).decode().replace("+", "-").replace("/", "_")
+    stem = mine.proved(letters)
+    assert stem is not None
+    assert (stem.attempt, stem.lease, stem.place) == (2, 9, None)
+    swapped = Struct("<BHQQ8s").pack(1, 2, mine.home, 9, tag)
+    assert mine.proved(b2a_base64(swapped, newline=False).decode().replace("+", "-").replace("/", "_")) is None

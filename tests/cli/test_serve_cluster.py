@@ -1,0 +1,166 @@
+"""What a broker makes of the settings that concern other nodes."""
+
+from pathlib import Path
+
+import pytest
+import trustme
+
+from goqueue.cli.serve_cluster import ClusterSettings
+from goqueue.cli.serve_settings import ServeSettings, WrongSettings, gather_settings, serve_settings
+from goqueue.cli.settings.keys import FLAGGED
+from goqueue.cli.settings.sources import FLAG, Given
+from goqueue.transports.peers.addresses import PeerAddress
+
+THREE = "a@10.0.0.1:7000,b@10.0.0.2:7000,c@10.0.0.3:7001"
+BOUND = {
+    "broker.listeners.http": ("127.0.0.1", 8080),
+    "broker.listeners.grpc": ("0.0.0.0", 9000),
+    "broker.listeners.internal": ("0.0.0.0", 7000),
+}
+
+
+def served(text: str = "", path: Path | None = None, **flags: str) -> ServeSettings:
+    """The settings of a broker that was given these flags, and this file."""
+    file = ""
+    if text:
+        assert path is not None
+        (path / "f.yaml").write_text(text)
+        file = str(path / "f.yaml")
+    keys = {key.option: key.name for key in FLAGGED}
+    return serve_settings(gather_settings({keys[flag]: Given(value, FLAG) for flag, value in flags.items()}, file, {}))
+
+
+def cluster(**flags: str) -> ClusterSettings:
+    """What these flags say of others, which they have to."""
+    found = served(**flags).cluster
+    assert found is not None
+    return found
+
+
+def problems(text: str = "", path: Path | None = None, **flags: str) -> str:
+    """What is wrong with these flags, and this file."""
+    with pytest.raises(WrongSettings) as error:
+        served(text, path, **flags)
+    return "\n".join(error.value.problems)
+
+
+def test_a_broker_that_was_told_nothing_is_alone() -> None:
+    assert served().cluster is None
+
+
+def test_a_file_that_holds_every_key_with_its_default_asks_for_no_cluster(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "docs" / "goqueue.yaml"
+    assert served(example.read_text(), tmp_path).cluster is None
+
+
+@pytest.mark.parametrize("node_id", ["a", "b", "d"])
+def test_those_in_the_list_found_the_cluster_and_so_does_whoever_is_given_it(node_id: str) -> None:
+    found = cluster(node_id=node_id, peers=THREE)
+    assert found.founders == sorted({"a", "b", "c", node_id})
+    assert node_id not in [place.node_id for place in found.known]
+    assert len(found.known) == len(found.founders) - 1
+
+
+def test_a_node_listens_where_the_list_says_that_it_is_unless_told_otherwise() -> None:
+    assert cluster(node_id="c", peers=THREE).internal == ("10.0.0.3", 7001)
+    assert cluster(node_id="c", peers=THREE, internal="0.0.0.0:7009").internal == ("0.0.0.0", 7009)
+
+
+def test_who_joins_founds_nothing() -> None:
+    found = cluster(join="10.0.0.1:7000")
+    assert (found.founders, found.known) == ([], [PeerAddress("", "10.0.0.1", 7000)])
+
+
+def test_a_node_with_an_address_for_others_alone_founds_a_cluster_of_one(tmp_path: Path) -> None:
+    assert cluster(node_id="a", internal=":7000").founders == ["a"]
+    in_file = served('broker: {nodeId: a, listeners: {internal: "0.0.0.0:7000"}}', tmp_path).cluster
+    assert in_file is not None
+    assert (in_file.founders, in_file.internal) == (["a"], ("0.0.0.0", 7000))
+
+
+def test_what_is_found_by_a_name_or_by_calling_out_joins_unless_founders_are_named(tmp_path: Path) -> None:
+    found = served("cluster: {discovery: dns, dns: 'goqueue.internal:7000'}", tmp_path).cluster
+    assert found is not None
+    assert (found.founders, found.dns, found.group) == ([], PeerAddress("", "goqueue.internal", 7000), None)
+    found = served("cluster: {discovery: multicast, founders: [b, a]}", tmp_path).cluster
+    assert found is not None
+    assert (found.founders, found.dns, found.group) == (["a", "b"], None, ("239.71.81.1", 7001))
+
+
+def test_others_are_told_where_this_node_can_be_reached() -> None:
+    options = cluster(node_id="a", peers=THREE, internal="0.0.0.0:7000", rack="r1").options(BOUND)
+    # Its entry in the list says its host; what is bound to loopback is reached from there alone.
+    assert (options.internal, options.grpc, options.http) == ("10.0.0.1:7000", "10.0.0.1:9000", "127.0.0.1:8080")
+    assert (options.founders, options.rack) == (["a", "b", "c"], "r1")
+    advertised = cluster(internal="0.0.0.0:7000", advertise="queue-1.example").options(BOUND)
+    assert advertised.internal == "queue-1.example:7000"
+
+
+def test_each_start_is_told_from_the_others() -> None:
+    found = cluster(internal=":7000")
+    one, other = found.options(BOUND), found.options(BOUND)
+    assert one.incarnation != other.incarnation
+    assert one.incarnation > 0
+
+
+def test_timings_are_the_files(tmp_path: Path) -> None:
+    text = """\
+cluster:
+  peers: [a@h:1, node-1@h:2]
+  heartbeatInterval: 100ms
+  suspectAfter: 400ms
+  deadAfter: 1s
+  electionTimeout: 2s
+  replicaLag: 5s
+  requestTimeout: 7s
+  catchUpRate: 10MiB
+"""
+    found = served(text, tmp_path).cluster
+    assert found is not None
+    options = found.options(BOUND)
+    spans = (options.heartbeat_ns, options.suspect_ns, options.dead_ns, options.election_ns, options.replica_lag_ns)
+    assert [span // 1_000_000 for span in spans] == [100, 400, 1000, 2000, 5000]
+    assert (options.request_ns, options.catch_up_bytes_per_s) == (7_000_000_000, 10 << 20)
+    assert options.quorum_heartbeat_ns < options.election_ns // 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"peers": "a@h:1", "join": "h:2"}, "leave out --peers or --join"),
+        ({"peers": "h:1"}, "written like node-2@h:1"),
+        ({"peers": "a@h:1,a@h:2"}, "a is there twice"),
+        ({"peers": "a@h"}, "'a@h' is no address of a peer"),
+        ({"peers": "a@h:1", "internal": "off"}, "has to listen for them"),
+        ({"discovery": "dns"}, "cluster.dns: it is needed"),
+        ({"discovery": "guess"}, "'guess' is none of static, dns, multicast"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(flags: dict[str, str], said: str) -> None:
+    assert said in problems(**flags)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cluster: {peers: [a@h:1], deadAfter: 1s}", "shorter than deadAfter"),
+        ("cluster: {peers: [a@h:1], tls: {cert: x, key: y}}", "TLS between nodes needs cluster.tls.cert, key and ca"),
+        ("cluster: {peers: [a@h:1], tls: {cert: x, key: y, ca: z}}", "one of x, y, z cannot be used"),
+        ("cluster: {quorum: all}", "expected majority"),
+        ("defaults: {topic: {replicationFactor: 3}}", "a broker alone keeps one copy"),
+    ],
+)
+def test_what_a_file_cannot_mean_is_said(text: str, said: str, tmp_path: Path) -> None:
+    assert said in problems(text, tmp_path)
+
+
+def test_tls_between_nodes_is_read_from_its_files(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(tmp_path / "ca")
+    certificate.private_key_pem.write_to_path(tmp_path / "key")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "cert")
+    text = f"cluster: {{peers: [a@h:1], tls: {{cert: {tmp_path}/cert, key: {tmp_path}/key, ca: {tmp_path}/ca}}}}"
+    found = served(text, tmp_path).cluster
+    assert found is not None
+    assert found.tls() is not None

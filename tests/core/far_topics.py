@@ -1,0 +1,25 @@
+"""Topics as one node of several sees them, without a node: who leads which partition, in which epoch."""
+
+from goqueue.core.cluster.apply import Placement, Topic
+from goqueue.core.led import Led
+from goqueue.core.topics import TopicLeader
+
+OWN = "n1"
+
+
+def led_by(**topics: list[str]) -> Led:
+    """What node n1 knows when partitions of topics are led by these nodes."""
+    led = Led(OWN)
+    for number, (name, leaders) in enumerate(topics.items()):
+        led.topics[name] = TopicLeader(Topic(name, number + 1, len(leaders), {}, 0), OWN, False)
+        led.topics[name].may_lead = True
+        for partition, leader in enumerate(leaders):
+            move(led, name, partition, leader)
+    return led
+
+
+def move(led: Led, topic: str, partition: int, leader: str) -> None:
+    """A partition is led by another node, or by the same one anew."""
+    placements = led.topics[topic].topic.placements
+    epoch = placements[partition].leader_epoch + 1 if partition in placements else 1
+    placements[partition] = Placement([leader], [leader], leader, epoch, epoch)
