@@ -21,6 +21,7 @@ from goqueue.core.cluster.controller import Controller
 from goqueue.core.cluster.describe import describe_cluster
 from goqueue.core.cluster.horizon import Ends
 from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.tally import Tally
 from goqueue.core.cluster.verbs import (
     AlterIsr,
@@ -203,6 +204,7 @@ class Peering:
         others = {one: node.internal for one, node in nodes.items() if one != self._led.node_id}
         if others != self.addresses:
             self.addresses = others
+        self.replication.bar(one for one, node in nodes.items() if node.standing in (Standing.STOPPING, Standing.DEAD))
         for node_id in sorted(nodes):
             incarnation = nodes[node_id].incarnation
             if self._incarnations.get(node_id) != incarnation:

@@ -64,9 +64,10 @@ class Calamities:
         self._world = world
         self._calamities = calamities
         self._acts: dict[str, Callable[[Calamity, Process], None]] = {
-            "kill": self._die, "crash": self._die, "stop": self._stop, "pause": self._pause, "isolate": self._isolate,
-            "rift": self._tear, "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break, "writes": self._break,
-            "clock": self._set_clock, "blackout": self._die, "rolling": self._roll,
+            "kill": self._die, "crash": self._die, "blackout": self._die, "stop": self._stop, "rolling": self._roll,
+            "pause": self._pause, "clock": self._set_clock, "isolate": self._isolate, "rift": self._tear,
+            "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break,
+            "writes": self._break,
         }  # fmt: skip
 
     def begin(self) -> None:

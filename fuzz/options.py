@@ -9,8 +9,8 @@ from random import Random
 import attrs
 
 CALAMITIES = (
-    "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs", "writes",
-    "clock", "rolling", "blackout",
+    "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
+    "writes", "clock", "rolling", "blackout",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
 

@@ -95,8 +95,8 @@ def _isr_shrinks_without_epoch(replace: Replace) -> None:
 def _cut_off() -> Options:
     """Worlds in which leaders that are cut off go on taking what nobody else has."""
     return _worlds(
-        "isolate", calamity_ns=5_000_000_000, calamity_lasts_s=(5.0,), seconds=30, producers=4, consumers=0,
-        replica_lag_ns=1_000_000_000, think_ns=150_000_000,
+        "isolate", calamity_ns=4_000_000_000, calamity_lasts_s=(5.0,), seconds=60, producers=3, consumers=0,
+        replica_lag_ns=1_000_000_000, think_ns=400_000_000,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
     FORMAT                              the version, a sentence for people
     LOCK                                held by the one process that may write
+    IDENTITY                            of a node among others: its name, the folder's own id, the cluster
     meta/                               the cluster's metadata: a stream, and
         vote                              whom this node has voted for, in which term
     logs/{topic}/{partition}/           one stream: a folder with

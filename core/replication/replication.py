@@ -14,7 +14,7 @@ Invariants: a stream is led, followed, or neither; every stream that is led or f
 has.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
@@ -61,6 +61,10 @@ class Replication:
         self._pullings: dict[str, Pulling] = {}
         self._touched: dict[Place, Replica] = {}
         self._writing: dict[Place, Replica] = {}
+
+    def bar(self, nodes: Iterable[str]) -> None:
+        """From here on these nodes and no others are not asked for as members of an ISR."""
+        self._sources.barred = frozenset(nodes)
 
     # --- roles
 

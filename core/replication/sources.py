@@ -53,6 +53,8 @@ class Sources:
         self._servings: dict[str, Serving] = {}
         self._watchers: dict[Place, dict[str, Served]] = {}
         self._heard: dict[str, int] = {}
+        # Nodes that are about to stop, or taken for dead: in sync or not, the controller lets them join nothing.
+        self.barred: frozenset[str] = frozenset()
         self._looks: Alarms[tuple[int, int]] = Alarms()
         self._timeouts: Alarms[Place] = Alarms()
         self._throttle = Throttle(options.catch_up_bytes_per_s)
@@ -74,6 +76,10 @@ class Sources:
         before = team.leadership.isr
         team.leadership.agree(placement.version, placement.replicas, placement.isr, min_isr)
         self._count_changes(before, placement.isr)
+        for one in before:
+            if one not in placement.isr:
+                # It may be dead: what it said before it was taken out brings it back no more.
+                self._heard.pop(one, None)
         self.led[place] = partition
         for one in [partition, *team.streams.values()]:
             team.lead(now, one)
@@ -227,7 +233,8 @@ class Sources:
         if team is None:
             return
         lag_ns = self._options.replica_lag_ns
-        wish = team.wish(now, lag_ns, self._heard)
+        heard = {one: at for one, at in self._heard.items() if one not in self.barred}
+        wish = team.wish(now, lag_ns, heard)
         if wish is not None:
             wish.incarnations = self._joining(wish, team)
             self._lanes.wishes.append(wish)

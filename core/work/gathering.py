@@ -2,7 +2,7 @@
 
 How far a group has come is added up from what each node tells of the partitions that it leads. A reset is made in two
 steps: all are asked if it can be, and only then has each make it. A node that dies between the two leaves it half-way;
-whoever asked is told, and asks again.
+whoever asked is told, and asks again. What is only counted is counted without the nodes that do not answer.
 
 Invariant: a request is answered once, or forgotten.
 """
@@ -14,9 +14,22 @@ from goqueue.core.groups.verbs import FetchOffsets, OffsetChange
 from goqueue.core.verbs import Code, Refusal
 from goqueue.core.wishes import AskNode
 from goqueue.core.work.errands import Errands, Slot
+from goqueue.core.work.measure import added_up, put_together
 from goqueue.core.work.nodes import Nodes
 from goqueue.core.work.spreading import SPREAD_PARTS
-from goqueue.core.work.verbs import DescribeQueues, QueuesTold, ResetQueues
+from goqueue.core.work.verbs import (
+    DescribeQueues,
+    LanesMeasured,
+    MeasureLanes,
+    MeasureWork,
+    QueuesTold,
+    ResetQueues,
+    WorkMeasured,
+)
+
+# What is asked of each node, and what is answered at last.
+Part = DescribeQueues | ResetQueues | MeasureWork | MeasureLanes
+Whole = list[OffsetChange] | WorkMeasured | LanesMeasured | Refusal
 
 # Parts that this node does itself bear numbers from here on.
 GATHERED_PARTS = SPREAD_PARTS + (1 << 61)
@@ -28,11 +41,13 @@ class _Gathered:
 
     to: int
     # By node what is asked of it; of a reset twice.
-    requests: dict[str, DescribeQueues | ResetQueues]
+    requests: dict[str, Part]
     question: FetchOffsets | None = None
     missing: dict[int, None] = field(factory=dict)
     known: dict[Slot, tuple[int, int]] = field(factory=dict)
     changes: list[OffsetChange] = field(factory=list)
+    works: list[WorkMeasured] = field(factory=list)
+    lanes: list[LanesMeasured] = field(factory=list)
     refusal: Refusal | None = None
     # Whether a reset is only tried, and made after that.
     is_tried: bool = False
@@ -44,8 +59,8 @@ class Gathering:
 
     _nodes: Nodes
     _errands: Errands
-    own: list[tuple[int, DescribeQueues | ResetQueues]] = field(factory=list)
-    answers: list[tuple[int, list[OffsetChange] | Refusal]] = field(factory=list)
+    own: list[tuple[int, Part]] = field(factory=list)
+    answers: list[tuple[int, Whole]] = field(factory=list)
     # Questions with what is known of the queues.
     told: list[tuple[int, FetchOffsets, dict[Slot, tuple[int, int]]]] = field(factory=list)
     _gathered: dict[int, _Gathered] = field(factory=dict)
@@ -62,7 +77,7 @@ class Gathering:
 
     def reset(self, to: int, request: ResetQueues) -> None:
         """Have queues on several nodes go on from somewhere else."""
-        by_node: dict[str, DescribeQueues | ResetQueues] = {}
+        by_node: dict[str, Part] = {}
         for node, changes in self._by_node(request).items():
             by_node[node] = evolve(request, changes=changes)
         if "" in by_node:
@@ -70,6 +85,11 @@ class Gathering:
             self.answers.append((to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)))
         else:
             self._ask(_Gathered(to, by_node, is_tried=not request.dry_run and len(by_node) > 1))
+
+    def measure(self, to: int, request: MeasureWork | MeasureLanes, topics: list[str]) -> None:
+        """Add up what all nodes count that lead partitions of some topics."""
+        part = evolve(request, everywhere=False)
+        self._ask(_Gathered(to, {**dict.fromkeys([self._nodes.own, *self._nodes.of(topics)], part)}))
 
     def _by_node(self, request: ResetQueues) -> dict[str, list[OffsetChange]]:
         found: dict[str, list[OffsetChange]] = {}
@@ -101,6 +121,10 @@ class Gathering:
         del gathered.missing[number]
         if isinstance(reply, QueuesTold):
             gathered.known.update(((one.topic, one.partition), (one.floor, one.left)) for one in reply.queues)
+        elif isinstance(reply, WorkMeasured):
+            gathered.works.append(reply)
+        elif isinstance(reply, LanesMeasured):
+            gathered.lanes.append(reply)
         elif isinstance(reply, list):
             gathered.changes += [one for one in reply if isinstance(one, OffsetChange)]
         else:
@@ -110,7 +134,13 @@ class Gathering:
             self._complete(gathered)
 
     def _complete(self, gathered: _Gathered) -> None:
-        if gathered.refusal is not None:
+        if gathered.works:
+            request = next(iter(gathered.requests.values()))
+            pairs_max = request.pairs_max if isinstance(request, MeasureWork) else 0
+            self.answers.append((gathered.to, added_up(gathered.works, pairs_max)))
+        elif gathered.lanes:
+            self.answers.append((gathered.to, put_together(gathered.lanes)))
+        elif gathered.refusal is not None:
             self.answers.append((gathered.to, gathered.refusal))
         elif gathered.question is not None:
             self.told.append((gathered.to, gathered.question, gathered.known))
@@ -119,12 +149,12 @@ class Gathering:
         else:
             self.answers.append((gathered.to, sorted(gathered.changes, key=_partition)))
 
-    def take_own(self) -> list[tuple[int, DescribeQueues | ResetQueues]]:
+    def take_own(self) -> list[tuple[int, Part]]:
         """The parts to be done here."""
         own, self.own = self.own, []
         return own
 
-    def take_answers(self) -> list[tuple[int, list[OffsetChange] | Refusal]]:
+    def take_answers(self) -> list[tuple[int, Whole]]:
         """The requests that are answered."""
         answers, self.answers = self.answers, []
         return answers
@@ -155,5 +185,5 @@ def _partition(change: OffsetChange) -> int:
     return change.partition
 
 
-def _trial(asked: DescribeQueues | ResetQueues) -> DescribeQueues | ResetQueues:
+def _trial(asked: Part) -> Part:
     return evolve(asked, dry_run=True) if isinstance(asked, ResetQueues) else asked

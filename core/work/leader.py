@@ -102,6 +102,8 @@ class WorkLeader:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, PollWork):
             self._poll(now, to, request)
+        elif isinstance(request, MeasureWork | MeasureLanes) and request.everywhere:
+            self._gathering.measure(to, request, sorted(self._site.led.topics))
         elif isinstance(request, MeasureWork):
             self._site.send(to, self._ledgers.measures.work(request, self._polls))
         elif isinstance(request, MeasureLanes):

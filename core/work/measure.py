@@ -85,6 +85,45 @@ class Measures:
         )
 
 
+def added_up(parts: list[WorkMeasured], pairs_max: int) -> WorkMeasured:
+    """What several nodes have counted, as if one had."""
+    total, queues = WorkMeasured([]), dict[tuple[str, str], QueueMeasure]()
+    for part in parts:
+        for name in _COUNTS:
+            setattr(total, name, getattr(total, name) + getattr(part, name))
+        for by_name, more in ((total.acked_by, part.acked_by), (total.buried_by, part.buried_by)):
+            _add_by(by_name, more)
+        _add_by(total.timed_out_by, part.timed_out_by)
+        _merge(total.ack_latency, part.ack_latency)
+        for queue in part.queues:
+            whole = queues.setdefault((queue.group, queue.topic), QueueMeasure(queue.group, queue.topic, 0, 0, 0, 0, 0))
+            for name in _QUEUE_COUNTS:
+                setattr(whole, name, getattr(whole, name) + getattr(queue, name))
+    total.queues = [queues[pair] for pair in sorted(queues)[:pairs_max]]
+    return total
+
+
+_COUNTS = (
+    *("acked", "nacked", "rejected", "extended", "timed_out", "expired", "buried", "delivered"),
+    *("polls", "polls_empty"),
+)
+_QUEUE_COUNTS = ("in_flight", "ready", "waiting", "held", "dead")
+
+
+def _add_by(total: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        total[name] = total.get(name, 0) + count
+
+
+def put_together(parts: list[LanesMeasured]) -> LanesMeasured:
+    """The lanes of partitions that several nodes lead."""
+    found: dict[str, dict[int, list[LaneMeasure]]] = {}
+    for part in parts:
+        for topic, partitions in part.topics.items():
+            found.setdefault(topic, {}).update(partitions)
+    return LanesMeasured({topic: dict(sorted(found[topic].items())) for topic in sorted(found)})
+
+
 def _add(total: Tally, tally: Tally) -> None:
     total.delivered += tally.delivered
     total.acked += tally.acked

@@ -143,9 +143,13 @@ class WorkDone:
 
 @define
 class MeasureWork:
-    """What there is to count of work queues, of so many groups and topics one by one; makes nothing."""
+    """What there is to count of work queues, of so many groups and topics one by one; makes nothing.
+
+    It is of the partitions that this node leads, or of those of all nodes that can be asked.
+    """
 
     pairs_max: int = 1000
+    everywhere: bool = False
 
 
 @define
@@ -197,10 +201,14 @@ class WorkMeasured:
 
 @define
 class MeasureLanes:
-    """The lanes of the partitions of a topic, or of all topics that have work queues; makes nothing."""
+    """The lanes of the partitions of a topic, or of all topics that have work queues; makes nothing.
+
+    It is of the partitions that this node leads, or of those of all nodes that can be asked.
+    """
 
     topic: str = ""
     partitions_max: int = 1000
+    everywhere: bool = False
 
 
 @define

@@ -233,3 +233,35 @@ def test_a_move_is_told_of_while_it_is_under_way_and_keeps_everything() -> None:
     for name in here:
         assert cluster.node(name).led.held("logs/orders/0") is None
         assert not [path for path in cluster.members[name].disk.paths() if path.startswith("logs/orders/0")]
+
+
+def test_where_the_leader_stays_a_dead_replica_holds_up_nobody() -> None:
+    """A leader must not ask for a replica again that is taken out for dead, and wait for it meanwhile."""
+    cluster = with_topic()
+    leader = cluster.leader("orders")
+    publish(cluster, leader, b"1")
+    victim = next(name for name in cluster.living() if name not in (leader, cluster.controller()))
+    cluster.kill(victim)
+    for name in cluster.living():
+        cluster.node(name).peer_gone(cluster.now, victim)
+    begun = cluster.now
+    publish(cluster, leader, b"2")
+    assert cluster.now - begun < 100_000_000
+
+
+def test_a_planned_stop_holds_up_nobody() -> None:
+    cluster = with_topic(partitions=3)
+    name = cluster.leader("orders", 0)
+    other = next(one for one in cluster.living() if one != name)
+    for partition in range(3):
+        publish(cluster, other, b"before", partition=partition)
+    cluster.node(name).leave(cluster.now)
+    begun = cluster.now
+    for partition in range(3):
+        publish(cluster, other, b"meanwhile", partition=partition)
+    cluster.until(lambda: cluster.node(name).has_left, 5_000)
+    cluster.kill(name)
+    for partition in range(3):
+        publish(cluster, other, b"after", partition=partition)
+    assert cluster.now - begun < 300_000_000
+    assert read(cluster, other) == [b"before", b"meanwhile", b"after"]

@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+import trio
 from attrs import evolve
 
+from goqueue.core.node import NodeOptions
 from goqueue.storage.files import FileDisk
 from goqueue.storage.identity import Identity, read_identity
+from goqueue.storage.layout import FormatError
+from goqueue.transports.runtime import Runtime
 from tests.transports.clustered import Cluster, Member, clustered
 from tests.transports.serving import run, until
 
@@ -125,5 +130,34 @@ def test_a_node_of_another_cluster_is_turned_away(tmp_path: Path) -> None:
             await until(lambda: bool(one["a"].said and other["b"].said))
             for member in (one["a"], other["b"]):
                 assert any("belongs to cluster" in sentence for sentence in member.said), member.said
+
+    run(test)
+
+
+def test_a_folder_of_another_node_or_of_a_cluster_is_refused(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with clustered(tmp_path, "a") as cluster:
+            await cluster.until("a", "/cluster", lambda found: found["cluster_id"])
+            await cluster["a"].stop()
+            stranger = Member("x", tmp_path / "a", ["x"], [])
+            with pytest.raises(ExceptionGroup) as other_node:
+                await cluster.start(stranger)
+            assert other_node.group_contains(FormatError, match="belongs to node a, and this node is x")
+            alone = Runtime(FileDisk(str(tmp_path / "a")), NodeOptions("a"))
+            with pytest.raises(FormatError, match="and a was told of no cluster"):
+                await alone.run()
+
+    run(test)
+
+
+def test_a_broker_whose_peers_are_not_there_serves_and_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with trio.open_nursery() as nursery:
+            lonely = Member("a", tmp_path, ["a", "b", "c"], [])
+            cluster = Cluster({}, nursery)
+            await cluster.start(lonely)
+            async with lonely.client() as client:
+                assert (await client.post("/topics", json={"name": "orders"})).status_code == 503
+            nursery.cancel_scope.cancel()
 
     run(test)

@@ -13,10 +13,12 @@ from grpclib.exceptions import GRPCError
 from goqueue.core.client.failure import BAD_REPLY, Failure
 from goqueue.core.client.membership import MemberRequest, Membership, Standing
 from goqueue.core.groups.verbs import GroupAnswer, JoinGroup, LeaveGroup, RevokePartitions, WatchGroup
+from goqueue.core.verbs import Code
 from goqueue.proto import groups, v1
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
+from goqueue.transports.client.channel import Channel
 from goqueue.transports.client.errors import CODEC, failure_of
 from goqueue.transports.client.loops import SECOND_NS, Task
 
@@ -84,12 +86,16 @@ class Attendance:
         membership, loop = self._membership, self._loop
         # The membership gives it up first; this is for the broker, which need not answer after that.
         deadline = (membership.deadline() or loop.now()) + SECOND_NS
+        channel: Channel | None = None
         try:
             channel = await self._brokers.channel()
             body = await channel.call(f"/goqueue.v1.Groups/{method}", CODEC.encode(write(request)), deadline)
             answer = read(CODEC.decode(kind, body))
         except (GRPCError, lost.ConnectionLost) as error:
-            membership.failed(loop.now(), number, failure_of(error))
+            failure = failure_of(error)
+            if channel is not None and failure.code == Code.SHUTTING_DOWN:
+                self._brokers.turn_from(channel)
+            membership.failed(loop.now(), number, failure)
         except WireError as error:
             said = f"the broker sent a {kind.__name__} that cannot be decoded: {error}"
             membership.failed(loop.now(), number, Failure(BAD_REPLY, said))

@@ -15,6 +15,7 @@ from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import PASSING, UNDONE
+from goqueue.core.verbs import Code
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost
 from goqueue.transports.client.channel import Channel, open_channel, split_address
@@ -31,6 +32,7 @@ _PATIENCE_NS = 5 * SECOND_NS
 # An address at which nobody was is not tried again for so long where another one will do.
 _SHUN_NS = 5 * SECOND_NS
 _ADDRESSES_MAX = 32
+_LEFT_MAX = 4
 
 
 class Brokers:
@@ -56,6 +58,8 @@ class Brokers:
         self._opening: dict[str, Parking] = {}
         # When nobody was found at an address.
         self._absent: dict[str, int] = {}
+        # Channels to brokers that are about to stop: what is under way there may end.
+        self._left: list[Channel] = []
 
     async def channel(self, address: str = ANY) -> Channel:
         """The channel to an address, made if there is none that lives; raises `lost.ConnectionLost`."""
@@ -91,6 +95,7 @@ class Brokers:
     async def _open(self, address: str) -> Channel:
         opening = self._opening[address] = self.loop.parking()
         try:
+            await self._close_left()
             before = self._channels.pop(address, None)
             if before is not None:
                 await before.close()
@@ -118,12 +123,20 @@ class Brokers:
         """Another broker is any broker from here on."""
         self._addresses.append(self._addresses.pop(0))
 
-    async def _leave(self, channel: Channel) -> None:
-        """A broker does not answer: turn to another one, if there is any."""
+    def turn_from(self, channel: Channel) -> None:
+        """A broker is about to stop, or answers nothing: ask another one from here on, if there is any."""
         if self._channels.get(ANY) is channel and len(self._addresses) > 1:
             del self._channels[ANY]
             self._turn()
-            await channel.close()
+            self._left.append(channel)
+
+    async def _close_left(self) -> None:
+        left, self._left = self._left, []
+        for channel in left:
+            if channel.alive and len(left) <= _LEFT_MAX:
+                self._left.append(channel)
+            else:
+                await channel.close()
 
     async def call(self, method: str, request: Any, kind: type[T], topic: str = "", *, once: bool = False) -> T:  # noqa: ANN401 - of any class of messages
         """Make a call of `goqueue.v1` and give its reply; `once` if it would do more the second time.
@@ -158,14 +171,16 @@ class Brokers:
         try:
             return await channel.call(path, body, patience)
         except GRPCError as error:
-            if error.status is Status.DEADLINE_EXCEEDED and self.loop.now() >= patience:
-                await self._leave(channel)
+            is_mute = error.status is Status.DEADLINE_EXCEEDED and self.loop.now() >= patience
+            if is_mute or failure_of(error).code == Code.SHUTTING_DOWN:
+                self.turn_from(channel)
             raise
 
     async def close(self) -> None:
         """Close all channels."""
-        channels, self._channels = self._channels, {}
-        for channel in channels.values():
+        channels, self._channels = [*self._channels.values(), *self._left], {}
+        self._left = []
+        for channel in channels:
             await channel.close()
 
 

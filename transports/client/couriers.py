@@ -16,8 +16,10 @@ from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import CallStream
 from goqueue.transports.client.envelopes import publish_front, publish_head, read_publish_reply
-from goqueue.transports.client.loops import Task
+from goqueue.transports.client.loops import SECOND_NS, Task
 
+# It may be another broker that is asked then.
+_PAUSE_LONGEST_NS = SECOND_NS
 PUBLISH_STREAM = "/goqueue.v1.Messages/PublishStream"
 
 
@@ -48,7 +50,7 @@ class Courier:
         self._acks = acks
         self._parking = brokers.loop.parking()
         self._heads: dict[tuple[str, int], bytes] = {}
-        self._backoff = Backoff(brokers.random)
+        self._backoff = Backoff(brokers.random, longest_ns=_PAUSE_LONGEST_NS)
         self._attempts = 0
         self._carrying: Task | None = None
         self._task = brokers.loop.start(self._run)
@@ -88,6 +90,8 @@ class Courier:
                     await self._send(current)
                 finally:
                     receiving.cancel()
+            if channel.alive:
+                self._brokers.turn_from(channel)
         except (GRPCError, lost.ConnectionLost):
             # What it comes down to is the same for all of them: whatever was not answered is sent again.
             return

@@ -38,6 +38,7 @@ Refused = Callable[[Cursor, Failure], bool]
 class _Subscription:
     """One stream, and its cursors by position; None for one that ended."""
 
+    channel: Channel
     stream: CallStream
     cursors: list[Cursor | None]
 
@@ -112,7 +113,7 @@ class Subscriptions:
             self._break(failure_of(error))
 
     async def _subscribe(self, channel: Channel, cursors: list[Cursor]) -> None:
-        subscription = _Subscription(channel.stream(SUBSCRIBE, None, self._stirred), [*cursors])
+        subscription = _Subscription(channel, channel.stream(SUBSCRIBE, None, self._stirred), [*cursors])
         self._open.append(subscription)
         positions = [v1.Position(each.topic, each.partition, offset=each.fetched) for each in cursors]
         try:
@@ -166,6 +167,7 @@ class Subscriptions:
             reply = self._read(subscription, body)
             cursor = subscription.cursors[reply.position]
             if reply.leaving:
+                self._brokers.turn_from(subscription.channel)
                 self._break(Failure(str(Code.SHUTTING_DOWN), "the broker is about to stop"), subscription)
                 break
             if cursor is None:

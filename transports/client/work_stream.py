@@ -18,7 +18,7 @@ from goqueue.core.client.work_session import WorkSession
 from goqueue.core.verbs import Code
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.channel import CallStream
+from goqueue.transports.client.channel import CallStream, Channel
 from goqueue.transports.client.errors import failure_of
 from goqueue.transports.client.leased_message import LeasedMessage
 from goqueue.transports.client.loops import Task
@@ -41,6 +41,7 @@ class WorkStream:
         self._heard = heard
         self._next_turn = next_turn
         self._stirred = self._loop.parking()
+        self._channel: Channel | None = None
         self._stream: CallStream | None = None
         # How many tasks of the application wait for messages.
         self.hungry = 0
@@ -91,6 +92,8 @@ class WorkStream:
         except (GRPCError, lost.ConnectionLost) as error:
             session.lost(now, failure_of(error))
         except StreamBroken as broken:
+            if self._channel is not None:
+                self._brokers.turn_from(self._channel)
             session.lost(now, broken.failure)
         if session.opens_at() is not None or session.standing is Standing.OVER:
             self._drop()
@@ -154,4 +157,4 @@ class WorkStream:
             stream.leave()
             return
         session.opened()
-        self._stream = stream
+        self._channel, self._stream = channel, stream

@@ -21,7 +21,7 @@ from goqueue.transports.rest.work_bodies import (
 
 async def reliability(call: Call) -> Answer:
     """GET /reliability/stats."""
-    work = await call.ask(MeasureWork(), WorkMeasured)
+    work = await call.ask(MeasureWork(everywhere=True), WorkMeasured)
     topics: list[DeadTopic] = await call.ask(ListDeadTopics(), list)
     return answer(ReliabilityView(
         work.acked, work.nacked, work.rejected, sum(topic.letters for topic in topics), work.extended,
@@ -31,7 +31,7 @@ async def reliability(call: Call) -> Answer:
 
 async def priority(call: Call) -> Answer:
     """GET /priority/stats."""
-    asked = MeasureLanes(call.question.parameters().get("topic", ""))
+    asked = MeasureLanes(call.question.parameters().get("topic", ""), everywhere=True)
     measured = await call.ask(asked, LanesMeasured)
     totals, spans = LaneTotals(), LaneSpans()
     for lanes in _by_lane(measured).values():

@@ -38,7 +38,7 @@ class Gone:
 
     def asked(self) -> dict[str, tuple[int, int]]:
         """Who was asked to poll since, under which number, for how many milliseconds."""
-        found = {}
+        found: dict[str, tuple[int, int]] = {}
         for part, request in self.rounds.take_own():
             assert not found, "this node asks itself once"
             found["n1"] = part, request.wait_ns // MS

@@ -13,7 +13,16 @@ from goqueue.core.groups.verbs import (
 )
 from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work.receipts import spelled_offset
-from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun
+from goqueue.core.work.verbs import (
+    LanesMeasured,
+    MeasureLanes,
+    MeasureWork,
+    PolledWork,
+    PollWork,
+    QueueMeasure,
+    ReceiptRun,
+    WorkMeasured,
+)
 from tests.core.grouped_cluster import GroupedCluster, S, found_in, place_of
 
 NODES = ["n1", "n2", "n3"]
@@ -216,3 +225,29 @@ def test_a_group_that_was_deleted_has_no_queues_on_any_node() -> None:
     again = cluster.share("n1")
     given = [value for _ in range(3) for value in cluster.poll("n3", again)]
     assert sorted(given) == [b"0", b"1", b"2"]
+
+
+def test_what_is_counted_everywhere_is_the_sum_of_all_nodes() -> None:
+    cluster = GroupedCluster()
+    for partition in range(3):
+        cluster.publish(*[b"x"] * (partition + 1), partition=partition)
+    member = cluster.share("n1")
+    given: list[ReceiptRun] = []
+    for _ in range(3):
+        polled = cluster.answer("n1", PollWork("workers", member))
+        assert isinstance(polled, PolledWork)
+        given += [ReceiptRun(each.stem, each.first_offset) for part in polled.parts for each in part.leases]
+    assert cluster.ack("n2", given[0]).done == 1
+    for name in NODES:
+        measured = cluster.answer(name, MeasureWork(everywhere=True))
+        assert isinstance(measured, WorkMeasured)
+        assert (measured.delivered, measured.acked, sum(measured.ack_latency.counts)) == (6, 1, 1)
+        assert measured.queues == [QueueMeasure("workers", "orders", 5, 0, 0, 0, 0)]
+        lanes = cluster.answer(name, MeasureLanes("orders", everywhere=True))
+        assert isinstance(lanes, LanesMeasured)
+        in_flight = {number: sum(lane.in_flight for lane in each) for number, each in lanes.topics["orders"].items()}
+        assert sum(in_flight.values()) == 5
+        assert [*in_flight] == [0, 1, 2]
+    own = cluster.answer("n1", MeasureWork())
+    assert isinstance(own, WorkMeasured)
+    assert own.delivered < 6

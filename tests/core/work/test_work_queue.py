@@ -11,7 +11,7 @@ from goqueue.core.work.plan import Offers
 from goqueue.core.work.proving import Outcome
 from goqueue.core.work.receipts import STEM_LETTERS, Seal, ending_of, read_offset, read_stem
 from goqueue.core.work.settings import WorkSettings
-from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, spelled
+from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, seal, spelled
 
 DONE, STALE, SETTLED, FORGED = Outcome.DONE, Outcome.STALE, Outcome.SETTLED, Outcome.FORGED
 
