@@ -238,8 +238,9 @@ class Peering:
 
     @property
     def has_left(self) -> bool:
-        """Whether others lead all that they can."""
-        return self.attendance.has_left
+        """Whether others lead all that they can, and another is the controller."""
+        is_replaced = not self.controller.is_active or self._agreement.voters == [self._led.node_id]
+        return self.attendance.has_left and is_replaced
 
     # --- time and output
 

@@ -8,8 +8,9 @@ another node carries the groups as well.
     READY, LOADING  --an append or a read is refused-->  FAILED  --opened, or a pause-->  LOADING
 
 What is appended and not yet durable is unknown to memory after a failure, so the journal is then read again from its
-start. `opened` says that the partition was recovered, and may hold more or less than what was read before. What replicas
-have not confirmed in time may be confirmed later, so it is read to the end of what was written, however long that takes.
+start. `opened` says that the partition was recovered, and may hold more or less than what was read before. What
+replicas have not confirmed in time may be confirmed later, so it is read to the end of what was written, however long
+that takes.
 
 Invariant: batches are answered in the order in which they were appended, or one of them is refused and ends READY.
 """

@@ -134,6 +134,7 @@ class Sources:
 
     def pull(self, now: int, sender: str, pull: Pull) -> None:
         """A follower asks for what comes next."""
+        is_back = sender not in self._heard
         self._heard[sender] = now
         serving = self._servings.get(sender)
         if serving is not None and serving.incarnation == pull.incarnation and pull.session < serving.session:
@@ -151,6 +152,10 @@ class Sources:
         serving.pulled(now, pull)
         for part in pull.parts:
             self._name(now, sender, serving, part, pull.stamp)
+        if is_back:
+            # It may be in sync with what it does not name, for nothing has changed there.
+            for key in dict.fromkeys(place[:2] for place in serving.parts):
+                self.look(now, key)
 
     def _name(self, now: int, sender: str, serving: Serving, named: PullPart, stamp: int) -> None:
         place = named.topic_id, named.partition, named.side

@@ -64,6 +64,10 @@ class Read:
         self.mirror.answered(self.now, self.number, refusal)
         self.mirror.check()
 
+    def is_whole(self) -> bool:
+        """Whether all is known."""
+        return self.mirror.is_whole
+
     def members(self) -> dict[str, list[str]]:
         """Who is a member of what, as far as is known."""
         return {name: [*known.members] for name, known in self.mirror.groups.items()}
@@ -72,10 +76,10 @@ class Read:
 def test_it_is_whole_when_it_has_come_to_the_end() -> None:
     read = Read().write(group("g", "a"), group("h", "b")).write(group("g", "a", "c"), (group_key("h"), None))
     read.answer(1)
-    assert not read.mirror.is_whole
+    assert not read.is_whole()
     assert read.members() == {}
     read.answer(1)
-    assert read.mirror.is_whole
+    assert read.is_whole()
     assert read.members() == {"g": ["a", "c"]}
     assert read.mirror.take_news().all_differ
 
@@ -167,7 +171,7 @@ def test_a_damaged_batch_is_read_again_from_the_start() -> None:
     read = Read().write(group("g", "a"))
     read.batches[0][-1] ^= 1
     read.answer()
-    assert not read.mirror.is_whole
+    assert not read.is_whole()
     read.batches[0][-1] ^= 1
     read.now = read.mirror.deadline() or 0
     read.mirror.wake(read.now)
@@ -181,6 +185,6 @@ def test_nothing_is_kept_once_this_node_coordinates() -> None:
     read.asked()
     read.mirror.stop()
     read.mirror.answered(0, read.number, Fetched(bytes(read.batches[0]), 1, 1, 0))
-    assert (read.members(), read.mirror.is_whole, read.mirror.deadline()) == ({}, False, None)
+    assert (read.members(), read.is_whole(), read.mirror.deadline()) == ({}, False, None)
     read.mirror.check()
     assert read.wishes.take() == []
