@@ -4,12 +4,17 @@ A seed draws whether its world is of one node or of several, and then its option
 of that away: a shorter time, fewer faults, single calamities left out, single options as they are by default.
 """
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from random import Random
 
 import attrs
 from attrs import define
 
 from goqueue.fuzz.options import CALAMITIES, Options, draw_cluster, draw_options
+from goqueue.fuzz.plants import PLANTS, planted
+from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.world import Watcher
 
 # Of so many worlds one is a cluster; they take as long as all others together.
 _CLUSTERS_AMONG = 20
@@ -39,6 +44,8 @@ class Case:
     # Calamities that do not happen, by their numbers, and options that are as they are by default.
     spared: tuple[int, ...] = ()
     off: tuple[str, ...] = ()
+    # A bug that is in the product while the world is run.
+    plant: str = ""
 
     def options(self) -> Options:
         """What the world is like."""
@@ -56,6 +63,8 @@ class Case:
         return options
 
     def _drawn(self) -> Options:
+        if self.plant:
+            return PLANTS[self.plant].worlds()
         nodes = self.nodes
         if not nodes:
             random = Random(f"{self.seed}/nodes")
@@ -81,7 +90,19 @@ class Case:
         words += [f"--faults {','.join(self.faults) or 'none'}"] if self.faults is not None else []
         words += [f"--spare {','.join(map(str, self.spared))}"] if self.spared else []
         words += [f"--off {','.join(self.off)}"] if self.off else []
+        words += [f"--plant {self.plant}"] if self.plant else []
         return " ".join(words)
+
+
+def live_through(
+    case: Case,
+    report: Callable[[str], None] | None = None,
+    capture: str | None = None,
+    watch: Watcher | None = None,
+) -> Verdict:
+    """Run the world of a case, with its bug if it has one."""
+    with planted(case.plant) if case.plant else nullcontext():
+        return run_world(case.seed, options=case.options(), report=report, capture=capture, watch=watch)
 
 
 def of_seed(case: Case, seed: int) -> Case:

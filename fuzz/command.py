@@ -18,11 +18,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from goqueue.fuzz.case import FAULTS, Case, of_seed
+from goqueue.fuzz.case import FAULTS, Case, live_through, of_seed
 from goqueue.fuzz.options import Options
+from goqueue.fuzz.plants import PLANTS
 from goqueue.fuzz.report import explain_violation, explain_world
 from goqueue.fuzz.shrinking import Shrinking
-from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.sim import Verdict
 from goqueue.fuzz.timeline import timeline_of
 
 _A_WHILE = 100
@@ -38,6 +39,7 @@ _A_WHILE = 100
 @click.option("--faults", metavar="KIND,…", help=f"These and no others, or none: {', '.join(FAULTS)}.")
 @click.option("--spare", metavar="N,…", help="Calamities that do not happen, by their numbers.")
 @click.option("--off", metavar="OPTION,…", help="Options that are as they are by default.")
+@click.option("--plant", type=click.Choice(sorted(PLANTS)), help="A bug to be in the product, in worlds that show it.")
 @click.option("--shrink", is_flag=True, help="Look for a smaller world that breaks the same promise.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes to use.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a world.")
@@ -60,6 +62,7 @@ def sim(
     faults: str | None,
     spare: str | None,
     off: str | None,
+    plant: str | None,
     shrink: bool,
     jobs: int,
     as_json: bool,
@@ -77,10 +80,10 @@ def sim(
     if capture is not None and len(chosen) > 1:
         raise click.UsageError("--capture is for one world: give it --seed.")
     case = Case(chosen[0], nodes or 0, steps, None if minutes is None else math.ceil(minutes * 60))
-    case.faults, case.spared, case.off = _faults(faults), _numbers(spare), _names(off)
+    case.faults, case.spared, case.off, case.plant = _faults(faults), _numbers(spare), _names(off), plant or ""
     if len(chosen) == 1:
         folder, report = None if capture is None else str(capture), click.echo if trace else None
-        verdicts = iter([run_world(case.seed, options=case.options(), report=report, capture=folder)])
+        verdicts = iter([live_through(case, report, folder)])
     else:
         verdicts = _run(chosen, case, jobs)
     show = _as_json if as_json else (_explained if explain else _silent)
@@ -141,20 +144,16 @@ def _chosen(count: int | None, seed: int | None, seeds: str | None) -> range:
     return range(count) if count is not None else range(seed or 0, (seed or 0) + 1)
 
 
-def _run_case(case: Case) -> Verdict:
-    return run_world(case.seed, options=case.options())
-
-
 def _run(seeds: range, case: Case, jobs: int) -> Iterator[Verdict]:
     """The verdicts, in the order of the seeds."""
     cases = (of_seed(case, seed) for seed in seeds)
     if jobs == 1:
-        yield from map(_run_case, cases)
+        yield from map(live_through, cases)
         return
     # A fresh interpreter for each: what a fork inherits, threads and their locks, belongs to somebody else.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         try:
-            yield from pool.map(_run_case, cases, chunksize=10)
+            yield from pool.map(live_through, cases, chunksize=10)
         finally:
             pool.shutdown(cancel_futures=True)
 

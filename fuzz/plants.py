@@ -96,7 +96,7 @@ def _cut_off() -> Options:
     """Worlds in which leaders that are cut off go on taking what nobody else has."""
     return _worlds(
         "isolate", calamity_ns=4_000_000_000, calamity_lasts_s=(5.0,), seconds=60, producers=3, consumers=0,
-        replica_lag_ns=1_000_000_000, think_ns=400_000_000,
+        replica_lag_ns=1_000_000_000, think_ns=400_000_000, letter_ns_max=50_000_000,
     )  # fmt: skip
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import attrs
 
-from goqueue.fuzz.case import Case
+from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.options import Options
-from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.sim import Verdict
 
 _LAST_EVENTS = 25
 
@@ -16,7 +16,7 @@ _LAST_EVENTS = 25
 def explain_violation(case: Case, verdict: Verdict) -> str:
     """Everything there is to say of a world that broke a promise; it is run once more for its last events."""
     last: deque[str] = deque(maxlen=_LAST_EVENTS)
-    again = run_world(case.seed, options=case.options(), report=last.append)
+    again = live_through(case, last.append)
     lines = [
         f"violation in seed {verdict.seed}, at step {verdict.steps}: {verdict.violation}",
         f"where: {verdict.place}",

@@ -10,9 +10,9 @@ from itertools import chain
 import attrs
 
 from goqueue.fuzz.calamities import Calamity
-from goqueue.fuzz.case import Case
+from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.options import Options
-from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.sim import Verdict
 
 RUNS_MAX = 60
 _PLAIN = Options()
@@ -80,7 +80,7 @@ class Shrinking:
         if self._runs >= RUNS_MAX or smaller == self.case:
             return False
         self._runs += 1
-        verdict = run_world(smaller.seed, options=smaller.options())
+        verdict = live_through(smaller)
         if verdict.violation is None or _checked_by(verdict) != self._place:
             return False
         self.case, self.found = smaller, verdict

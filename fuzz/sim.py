@@ -7,14 +7,14 @@ import gc
 import traceback
 from collections.abc import Callable
 from functools import partial
+from random import Random
 
 import attrs
 from attrs import define, field
 
 from goqueue.fuzz.calamities import Calamity
-from goqueue.fuzz.case import Case
 from goqueue.fuzz.healing import Healing
-from goqueue.fuzz.options import Options
+from goqueue.fuzz.options import Options, draw_options
 from goqueue.fuzz.world import Watcher, World
 from goqueue.storage.capture import Capture
 
@@ -50,8 +50,10 @@ def run_world(
     capture: str | None = None,
     watch: Watcher | None = None,
 ) -> Verdict:
-    """Live through one world; with a folder for it, everything that its processes are told is captured there."""
-    options = options if options is not None else Case(seed, steps=steps).options()
+    """Live through one world, of one node where no options are given; with a folder for it, everything that its processes are told is captured there."""
+    options = options if options is not None else draw_options(Random(f"{seed}/options"))
+    if steps is not None:
+        options.steps = steps
     world = World(seed, options, report, None if capture is None else partial(_capture, capture, options.nodes))
     if watch is not None:
         watch.begin(world)

@@ -11,11 +11,11 @@ from attrs import define, field
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.verbs import Publish, PublishBatch
-from goqueue.fuzz.case import Case
+from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.history import Message, sent_in
 from goqueue.fuzz.insight import term
 from goqueue.fuzz.process import Process
-from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.sim import Verdict
 from goqueue.fuzz.world import World
 
 _COLUMN = 34
@@ -132,11 +132,11 @@ def timeline_of(case: Case, verdict: Verdict) -> str:
     message: Message | None = None
     if named is not None:
         first = Timeline()
-        run_world(case.seed, options=case.options(), watch=first)
+        live_through(case, watch=first)
         assert first.world is not None
         message = first.world.history.messages.get(named[1].encode())
     timeline = Timeline(message)
-    run_world(case.seed, options=case.options(), watch=timeline)
+    live_through(case, watch=timeline)
     return timeline.table()
 
 

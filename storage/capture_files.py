@@ -15,7 +15,9 @@ from goqueue.core.capture.errors import CaptureError, TruncatedCapture
 from goqueue.core.capture.events import FORMS, Event, EventReader
 from goqueue.core.capture.frames import BlockKind, Heading, decode_heading, read_blocks
 from goqueue.core.capture.replay import Divergence, Replayer
+from goqueue.core.capture.snapshot import restored
 from goqueue.core.capture.vocabulary import Vocabulary
+from goqueue.core.node import Node
 
 _NAME = re.compile(r"([0-9]{13,19})-([0-9]{6,12})\.capture")
 
@@ -53,6 +55,17 @@ def read_heading(file: CaptureFile) -> Heading:
     with open(file.path, "rb") as opened:
         kind, block = next(read_blocks(opened.read), (BlockKind.EVENTS, b""))
         return _expect_heading(kind, block)
+
+
+def read_snapshot(file: CaptureFile, vocabulary: Vocabulary) -> Node:
+    """The node with which a file begins. Raises CaptureError, OSError."""
+    with open(file.path, "rb") as opened:
+        blocks = read_blocks(opened.read)
+        _expect_heading(*next(blocks, (BlockKind.EVENTS, b"")))
+        kind, block = next(blocks, (BlockKind.EVENTS, b""))
+        if kind is not BlockKind.SNAPSHOT:
+            raise CaptureError("no snapshot follows its heading")
+        return restored(vocabulary, block)
 
 
 def read_events(file: CaptureFile, vocabulary: Vocabulary) -> Iterator[Event]:
@@ -95,11 +108,17 @@ class Replay:
 
 
 def replay(
-    files: Iterable[CaptureFile], vocabulary: Vocabulary, progress: Callable[[int], None] = lambda _: None
+    files: Iterable[CaptureFile],
+    vocabulary: Vocabulary,
+    progress: Callable[[int], None] = lambda _: None,
+    heard: Callable[[Node, Event, object], None] = lambda *_: None,
 ) -> Replay:
-    """Replay files in their order, each from the one before it where they are continuous; `progress` counts bytes."""
+    """Replay files in their order, each from the one before it where they are continuous.
+
+    `progress` counts bytes; `heard` is told of every event, and of what the node that was told it did then.
+    """
     outcome = Replay()
-    walk = _Walk(outcome, vocabulary, progress)
+    walk = _Walk(outcome, Replayer(vocabulary, heard), progress)
     for file in files:
         walk.through(file)
         if outcome.divergence is not None:
@@ -110,11 +129,10 @@ def replay(
 class _Walk:
     """A replay under way."""
 
-    def __init__(self, outcome: Replay, vocabulary: Vocabulary, progress: Callable[[int], None]) -> None:
+    def __init__(self, outcome: Replay, replayer: Replayer, progress: Callable[[int], None]) -> None:
         self._outcome = outcome
-        self._vocabulary = vocabulary
+        self._replayer = replayer
         self._progress = progress
-        self._replayer = Replayer(vocabulary)
         self._previous: CaptureFile | None = None
 
     def through(self, file: CaptureFile) -> None:

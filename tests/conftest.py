@@ -1,4 +1,4 @@
-"""What every test runs under: Hypothesis without a stopwatch, and Spark's tests only where there is a Java."""
+"""What every test runs under: no stopwatch in Hypothesis, Spark only where there is a Java, long tests on demand."""
 
 import functools
 import os
@@ -31,8 +31,21 @@ def java_runs() -> bool:
         return False
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Long tests are asked for."""
+    parser.addoption("--long", action="store_true", help="run the tests too that take minutes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Marks are to be known."""
+    config.addinivalue_line("markers", "long: takes minutes, and runs when asked for by --long")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is under tests/spark runs where a Java does."""
+    """What is under tests/spark runs where a Java does, and what is long where it is asked for."""
+    for item in items:
+        if item.get_closest_marker("long") and not config.getoption("--long"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes: ./dev test --long"))
     for_spark = [item for item in items if item.path.is_relative_to(SPARK_TESTS)]
     if not for_spark:
         return

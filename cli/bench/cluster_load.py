@@ -56,6 +56,10 @@ class Load:
         """Whether every stream has had an acknowledgement."""
         return len({name[0] for name in self.history.acknowledged}) == self.pace.streams
 
+    def uses(self, partition: int) -> bool:
+        """Whether any stream has its messages in a partition."""
+        return any(one.partition == partition for one in self.history.acknowledged.values())
+
     async def until_flowing(self) -> None:
         """Wait until every stream has had an acknowledgement."""
         while not self.is_flowing:

@@ -162,9 +162,8 @@ def buried_in(place: Place, runs: Iterable[Buffer]) -> tuple[int, str] | None:
             except BatchError:
                 # A client's own batch, whose records the capture has not.
                 continue
-            for letter in letters:
-                if (letter.source_topic, letter.source_partition, letter.source_offset) == (
-                    place.topic, place.partition, place.offset,
-                ):  # fmt: skip
-                    return letter.offset, letter.reason
+            for one in letters:
+                source = one.source_topic, one.source_partition, one.source_offset
+                if source == (place.topic, place.partition, place.offset):
+                    return one.offset, one.reason
     return None

@@ -7,6 +7,8 @@ difference is found that no output has shown yet.
 The first divergence ends a replay: whatever comes after it follows from it, or hides it.
 """
 
+from collections.abc import Callable
+
 from attrs import define
 
 from goqueue.core.capture.comparison import first_difference
@@ -37,8 +39,10 @@ class Divergence:
 class Replayer:
     """A node on its way through a capture."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, heard: Callable[[Node, Event, object], None] = lambda *_: None) -> None:
         self._vocabulary = vocabulary
+        # Told of every event, and of what came of it.
+        self._heard = heard
         self._shapes = Shapes()
         self._node: Node | None = None
         self._reader: EventReader
@@ -107,6 +111,7 @@ class Replayer:
             came = verb(*timed, *event.args, **(event.named or {}))
         except Exception as error:  # noqa: BLE001 - whatever a node dies of is what the replay is to show
             return self._died(event, error)
+        self._heard(node, event, came)
         if event.died:
             return _diverged(event, "the node died", _said(came))
         if event.verb == "take":

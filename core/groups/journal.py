@@ -184,6 +184,11 @@ class Journal:
 
     # --- time
 
+    def renew(self, now: int) -> None:
+        """There is reason to think that it can be read by now."""
+        if self._retry_at:
+            self._retry_at, self._pause_ns = now, _PAUSE_LEAST_NS
+
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
         return self._retry_at or None

@@ -8,7 +8,8 @@ with what the journal holds.
 Where another node leads the journal, that one is the coordinator. Requests are refused here with its name, and nothing
 of them was carried out; those whose entries were under way when the journal went there may have been. What other rooms
 need to know of groups is then taken from a copy (`Mirror`), and a member that polls here is reported alive
-(`SignsOfLife`).
+(`SignsOfLife`). A coordinator that has lost touch with the others may have a successor: it says nothing and judges
+nobody until it is sure that it has none, and then gives every member a whole session, as a successor would.
 
 What this wants of the node's partitions it asks for by `wishes`, and the answers come in by `answered`.
 
@@ -77,6 +78,7 @@ class GroupLeader:
         self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
+        self._was_in_office = True
         self._topic_ids: dict[str, int] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.
         self._held: deque[tuple[int, int, GroupAnswer]] = deque()
@@ -93,6 +95,9 @@ class GroupLeader:
         if far is not None:
             self._send(to, _not_here(far))
             return
+        if not self._look_to_office(now):
+            self._send(to, self._led.out_of_office())
+            return
         if isinstance(request, JoinGroup) and not request.session_timeout_ms:
             request = evolve(request, session_timeout_ms=self._session_timeout_ms)
         self._journal.ensure()
@@ -105,6 +110,18 @@ class GroupLeader:
             self._send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
         else:
             self._waiting[to] = caller, request
+
+    def _look_to_office(self, now: int) -> bool:
+        """Whether nobody else can be coordinator by now."""
+        is_in_office = self._led.is_in_office
+        if is_in_office and not self._was_in_office:
+            self._journal.renew(now)
+            self._mirror.renew(now)
+            for group in self.coordinator.groups.groups.values() if self.is_ready else ():
+                for member_id in group.members:
+                    self.coordinator.session(group.name, member_id).last = now
+        self._was_in_office = is_in_office
+        return is_in_office
 
     def _far(self) -> Elsewhere | None:
         """Who else coordinates, if this node does not."""
@@ -365,24 +382,28 @@ class GroupLeader:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        times = [self._journal.deadline(), self._mirror.deadline(), self._reach.deadline()]
-        if self.is_ready:
+        times = [self._mirror.deadline(), self._reach.deadline()]
+        if self._led.is_in_office:
+            times.append(self._journal.deadline())
+        if self._led.is_in_office and self.is_ready:
             times += [self.coordinator.deadline(), self._polls.deadline()]
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
         """Do what is due."""
-        self._journal.wake(now)
         self._mirror.wake(now)
         for slot in self._reach.due(now):
             self._heard(now, slot)
+        if not self._look_to_office(now):
+            return
+        self._journal.wake(now)
         if self.is_ready:
             self.coordinator.wake(now)
             self._polls.wake(now)
 
     def settle(self, now: int) -> None:
         """Write what is to be written, and send what may be said."""
-        if not self.is_ready:
+        if not self._look_to_office(now) or not self.is_ready:
             return
         coordinator = self.coordinator
         if coordinator.entries:

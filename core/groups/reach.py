@@ -67,16 +67,18 @@ class Reach:
     # Whose searches and scouts are under way, by number.
     _asked: dict[int, Slot] = field(factory=dict)
     _pauses: Alarms[Slot] = field(factory=Alarms)
+    # False where no topic was ever placed, so that a node which is alone looks nothing up.
+    _are_several: bool = True
 
     # --- what is known
 
     def is_far(self, slot: Slot) -> bool:
         """Whether another node leads a partition."""
-        return elsewhere(self._led, *slot) is not None
+        return self._are_several and elsewhere(self._led, *slot) is not None
 
     def ends(self, topic: str, number: int) -> Span | None:
         """Start and end of a partition, for whoever must not be ahead of them; None where that is to be found out."""
-        far = elsewhere(self._led, topic, number)
+        far = elsewhere(self._led, topic, number) if self._are_several else None
         if far is None:
             return self._led.ends(topic, number)
         told = self._told.get((topic, number))
@@ -171,6 +173,7 @@ class Reach:
 
     def topics_changed(self) -> None:
         """There are other topics or leaders: nothing is kept of partitions that are led here or are no more."""
+        self._are_several = any(leader.topic.placements for leader in self._led.topics.values())
         self._told = {slot: told for slot, told in self._told.items() if self.is_far(slot)}
 
     def deadline(self) -> int | None:

@@ -76,10 +76,10 @@ class Sources:
         before = team.leadership.isr
         team.leadership.agree(placement.version, placement.replicas, placement.isr, min_isr)
         self._count_changes(before, placement.isr)
-        for one in before:
-            if one not in placement.isr:
+        for gone in before:
+            if gone not in placement.isr:
                 # It may be dead: what it said before it was taken out brings it back no more.
-                self._heard.pop(one, None)
+                self._heard.pop(gone, None)
         self.led[place] = partition
         for one in [partition, *team.streams.values()]:
             team.lead(now, one)

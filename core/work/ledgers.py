@@ -343,6 +343,11 @@ class Ledgers:
 
     # --- time and output
 
+    def renew(self, now: int) -> None:
+        """This node may act as a leader again: what could not be read is read at once."""
+        for slot in self._ailing:
+            self.books[slot].renew(now)
+
     @property
     def is_due(self) -> bool:
         """Whether there may be something to write or to say."""
@@ -350,12 +355,19 @@ class Ledgers:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
+        if not self._site.led.is_in_office:
+            return None
         ends = self._alarms.deadline() if self._groups.is_known else None
         times = [ends, *(self.books[slot].deadline() for slot in self._ailing)]
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
-        """Do what is due; a lease ends only when it is known how often its group tries a message."""
+        """Do what is due; a lease ends only when it is known how often its group tries a message.
+
+        Nor does any while others may lead the partition, and know better.
+        """
+        if not self._site.led.is_in_office:
+            return
         for slot in [*self._ailing]:
             book = self.books[slot]
             book.wake(now)

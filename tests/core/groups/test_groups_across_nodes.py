@@ -158,3 +158,26 @@ def test_a_group_that_nobody_knows_is_refused_by_all() -> None:
         refusal = cluster.answer(name, PollGroup("nothing", "nobody"))
         assert isinstance(refusal, Refusal)
         assert refusal.code is Code.UNKNOWN_MEMBER
+
+
+def test_a_coordinator_that_lost_touch_says_nothing_and_expires_nobody() -> None:
+    cluster = GroupedCluster()
+    member = cluster.join("n1", session_ms=4_000)
+    coordinator = cluster.leader("__groups")
+    others = cluster.others(coordinator)
+    # Nobody is left who could elect another one.
+    for one in (*others, coordinator):
+        cluster.isolate(one)
+    cluster.advance(3_500)
+    for request in (
+        GroupHeartbeat("billing", member.member_id, member.generation),
+        WatchGroup("billing", member.member_id),
+        PollGroup("billing", member.member_id),
+    ):
+        reply = cluster.members[coordinator].answers.get(cluster.ask(coordinator, request))
+        assert reply is None or (isinstance(reply, Refusal) and reply.code is Code.UNAVAILABLE)
+    cluster.advance(5_000)
+    cluster.heal()
+    beat = cluster.answer(coordinator, GroupHeartbeat("billing", member.member_id, member.generation))
+    assert isinstance(beat, GroupBeat)
+    assert beat.assigned == member.assigned

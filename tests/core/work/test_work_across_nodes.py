@@ -251,3 +251,31 @@ def test_what_is_counted_everywhere_is_the_sum_of_all_nodes() -> None:
     own = cluster.answer("n1", MeasureWork())
     assert isinstance(own, WorkMeasured)
     assert own.delivered < 6
+
+
+def test_a_leader_that_lost_touch_hands_out_nothing() -> None:
+    cluster = GroupedCluster(1)
+    cluster.publish(b"a", b"b", partition=0)
+    leader = cluster.leader("orders", 0)
+    member = cluster.share(leader)
+    first = cluster.poll(leader, member, 1)
+    assert [*first] == [b"a"]
+    cluster.isolate(leader)
+    early = cluster.ask(leader, PollWork("workers", member, 1))
+    cluster.advance(6_000)
+    late = cluster.ask(leader, PollWork("workers", member, 1))
+    name = cluster.others(leader)[0]
+    cluster.until(lambda: any(cluster.node(each).led.streams.get("logs/orders/0") for each in cluster.others(leader)))
+    second: dict[bytes, tuple[ReceiptRun, int]] = {}
+    for _ in range(20):
+        cluster.advance(200)
+        second |= cluster.poll(name, member)
+    assert {value: attempt for value, (_, attempt) in second.items()} == {b"b": 1}
+    answers = cluster.members[leader].answers
+    for to in (early, late):
+        polled = answers.get(to)
+        assert not isinstance(polled, PolledWork) or not polled.parts
+    assert cluster.ack(name, first[b"a"][0], second[b"b"][0]).done == 2
+    cluster.heal()
+    cluster.advance(40_000)
+    assert cluster.poll(leader, cluster.share(leader)) == {}
