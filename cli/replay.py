@@ -57,13 +57,14 @@ class Folder:
 @click.option("--from-snapshot", "first", default=0, show_default=True, help="Begin at this file, counted from 0.")
 @click.option(
     "--follow",
+    "place",
     metavar="TOPIC/PARTITION/OFFSET",
     callback=lambda _context, _option, text: parse_place(text) if text else None,
     help="Print what the nodes had to do with one message, in the order of time.",
 )
 @form_option
 @click.option("--json", "as_json", is_flag=True, help="The same as `-o json`, in one line.")
-def replay(paths: tuple[Path, ...], first: int, follow: Place | None, form: str, as_json: bool) -> None:
+def replay(paths: tuple[Path, ...], first: int, place: Place | None, form: str, as_json: bool) -> None:
     r"""Replay captures: folders of them, one a node, or single files.
 
     \b
@@ -77,8 +78,8 @@ def replay(paths: tuple[Path, ...], first: int, follow: Place | None, form: str,
     """
     folders = [Folder(path, _files(path, first)) for path in paths]
     form = "line" if as_json else form
-    if follow is not None:
-        sys.exit(0 if _follow(folders, follow, form) else 1)
+    if place is not None:
+        sys.exit(0 if _follow(folders, place, form) else 1)
     sys.exit(0 if _replay(folders, form) else 1)
 
 

@@ -122,7 +122,7 @@ async def _serve(settings: ServeSettings) -> None:
         gc.freeze()
         _announce(settings, ports, (time.monotonic() - begun) * 1e3)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-            await _until_told(signals, server, settings)
+            await _until_told(signals, server, settings, post)
             await runtime.leave(settings.grace_ns / _LEAVING_SHARE / 1e9)
             await _drain(signals, server, services, settings.grace_ns)
         nursery.cancel_scope.cancel()
@@ -192,18 +192,22 @@ def _written(listener: trio.SocketListener) -> str:
     return f"[{host}]:{port}" if listener.socket.family == socket.AF_INET6 else f"{host}:{port}"
 
 
-async def _until_told(signals: AsyncIterator[int], server: Server, settings: ServeSettings) -> None:
+async def _until_told(
+    signals: AsyncIterator[int], server: Server, settings: ServeSettings, post: Correspondence | None
+) -> None:
     """Wait for the signal to stop."""
     async for number in signals:
         if number != signal.SIGHUP:
             log.info("%s: draining", signal.Signals(number).name)
             return
-        _renew_tls(server, settings)
+        _renew_tls(server, settings, post)
 
 
-def _renew_tls(server: Server, settings: ServeSettings) -> None:
+def _renew_tls(server: Server, settings: ServeSettings, post: Correspondence | None) -> None:
     try:
         tls = settings.tls()
+        if post is not None and settings.cluster is not None:
+            post.network.renew_tls(settings.cluster.tls())
     except OSError as error:
         log.error("SIGHUP: the TLS files cannot be used, the old ones stay: %s", error.strerror or error)  # noqa: TRY400
         return

@@ -115,7 +115,10 @@ class Led:
         leader = self.topic(request.name)
         if isinstance(leader, Refusal):
             return leader
-        return self.described(leader) if isinstance(request, DescribeTopic) else [*self._partitions(leader)]
+        if isinstance(request, DescribeTopic):
+            return self.described(leader)
+        # Who asks for leaders goes to them: a node that does not know any more sends nobody to those of old.
+        return self.out_of_office() or [*self._partitions(leader)]
 
     def public(self) -> Iterator[TopicReply]:
         """All topics but the broker's own, by name."""

@@ -83,7 +83,9 @@ class Healing:
     def _rest(self) -> None:
         """Let time pass until whatever waits has had time enough."""
         world, steps, steps_max = self._world, 0, _STEPS_MAX
-        soon = world.now + _QUIET_NS
+        # Until the sessions of members are over that have fallen silent.
+        has_members = world.options.members or world.options.eager_members
+        soon = world.now + _QUIET_NS + (world.options.session_ms_max * 1_000_000 if has_members else 0)
         rest_ns = _REST_NS_ROTTEN if world.history.rotten else _REST_NS
         if world.sight.is_cluster:
             # Nodes that have nothing to do tell each other so.

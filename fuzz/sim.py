@@ -50,7 +50,10 @@ def run_world(
     capture: str | None = None,
     watch: Watcher | None = None,
 ) -> Verdict:
-    """Live through one world, of one node where no options are given; with a folder for it, everything that its processes are told is captured there."""
+    """Live through one world, of one node where no options are given.
+
+    With a folder for it, everything that its processes are told is captured there.
+    """
     options = options if options is not None else draw_options(Random(f"{seed}/options"))
     if steps is not None:
         options.steps = steps

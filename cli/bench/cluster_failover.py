@@ -136,7 +136,7 @@ async def _coordinated(workbench: Workbench, cluster: LocalCluster) -> tuple[lis
             for number in range(_PARTITIONS * 50):
                 await producer.send("orders", b"x", partition=number % _PARTITIONS)
         members = [await nursery.start(_member, cluster.addresses, lost) for _ in range(_MEMBERS)]
-        await _until_shared(members)
+        await _until_even(members)
         before = [member.assignment for member in members]
         for done in range(count):
             victim = await trio.to_thread.run_sync(cluster.leader, _COORDINATED_BY)
@@ -169,9 +169,9 @@ async def _member(
             pass
 
 
-async def _until_shared(members: list[GroupConsumer]) -> None:
+async def _until_even(members: list[GroupConsumer]) -> None:
     with trio.fail_after(_PATIENCE_S):
-        while sum(len(member.assignment) for member in members) < _PARTITIONS:  # noqa: ASYNC110 - nobody tells
+        while any(len(member.assignment) != _PARTITIONS // _MEMBERS for member in members):  # noqa: ASYNC110 - nobody tells
             await trio.sleep(0.05)
 
 

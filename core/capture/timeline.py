@@ -14,7 +14,7 @@ from attrs import define
 
 @define
 class Place:
-    """Where a message is; `topic_id` is that of the topic as the node knows it which is looked at, -1 while it has none."""
+    """Where a message is; `topic_id` is what the node that is looked at knows the topic by, -1 without it."""
 
     topic: str
     partition: int

@@ -19,13 +19,14 @@ BOUND = {
 }
 
 
-def served(text: str = "", path: Path | None = None, **flags: str) -> ServeSettings:
+def written(path: Path, text: str) -> str:
+    """A file of settings."""
+    (path / "f.yaml").write_text(text)
+    return str(path / "f.yaml")
+
+
+def served(file: str = "", **flags: str) -> ServeSettings:
     """The settings of a broker that was given these flags, and this file."""
-    file = ""
-    if text:
-        assert path is not None
-        (path / "f.yaml").write_text(text)
-        file = str(path / "f.yaml")
     keys = {key.option: key.name for key in FLAGGED}
     return serve_settings(gather_settings({keys[flag]: Given(value, FLAG) for flag, value in flags.items()}, file, {}))
 
@@ -37,10 +38,10 @@ def cluster(**flags: str) -> ClusterSettings:
     return found
 
 
-def problems(text: str = "", path: Path | None = None, **flags: str) -> str:
+def problems(file: str = "", **flags: str) -> str:
     """What is wrong with these flags, and this file."""
     with pytest.raises(WrongSettings) as error:
-        served(text, path, **flags)
+        served(file, **flags)
     return "\n".join(error.value.problems)
 
 
@@ -50,7 +51,7 @@ def test_a_broker_that_was_told_nothing_is_alone() -> None:
 
 def test_a_file_that_holds_every_key_with_its_default_asks_for_no_cluster(tmp_path: Path) -> None:
     example = Path(__file__).parents[2] / "docs" / "goqueue.yaml"
-    assert served(example.read_text(), tmp_path).cluster is None
+    assert served(written(tmp_path, example.read_text())).cluster is None
 
 
 @pytest.mark.parametrize("node_id", ["a", "b", "d"])
@@ -73,16 +74,16 @@ def test_who_joins_founds_nothing() -> None:
 
 def test_a_node_with_an_address_for_others_alone_founds_a_cluster_of_one(tmp_path: Path) -> None:
     assert cluster(node_id="a", internal=":7000").founders == ["a"]
-    in_file = served('broker: {nodeId: a, listeners: {internal: "0.0.0.0:7000"}}', tmp_path).cluster
+    in_file = served(written(tmp_path, 'broker: {nodeId: a, listeners: {internal: "0.0.0.0:7000"}}')).cluster
     assert in_file is not None
     assert (in_file.founders, in_file.internal) == (["a"], ("0.0.0.0", 7000))
 
 
 def test_what_is_found_by_a_name_or_by_calling_out_joins_unless_founders_are_named(tmp_path: Path) -> None:
-    found = served("cluster: {discovery: dns, dns: 'goqueue.internal:7000'}", tmp_path).cluster
+    found = served(written(tmp_path, "cluster: {discovery: dns, dns: 'goqueue.internal:7000'}")).cluster
     assert found is not None
     assert (found.founders, found.dns, found.group) == ([], PeerAddress("", "goqueue.internal", 7000), None)
-    found = served("cluster: {discovery: multicast, founders: [b, a]}", tmp_path).cluster
+    found = served(written(tmp_path, "cluster: {discovery: multicast, founders: [b, a]}")).cluster
     assert found is not None
     assert (found.founders, found.dns, found.group) == (["a", "b"], None, ("239.71.81.1", 7001))
 
@@ -115,7 +116,7 @@ cluster:
   requestTimeout: 7s
   catchUpRate: 10MiB
 """
-    found = served(text, tmp_path).cluster
+    found = served(written(tmp_path, text)).cluster
     assert found is not None
     options = found.options(BOUND)
     spans = (options.heartbeat_ns, options.suspect_ns, options.dead_ns, options.election_ns, options.replica_lag_ns)
@@ -151,7 +152,7 @@ def test_what_cannot_be_meant_is_said(flags: dict[str, str], said: str) -> None:
     ],
 )
 def test_what_a_file_cannot_mean_is_said(text: str, said: str, tmp_path: Path) -> None:
-    assert said in problems(text, tmp_path)
+    assert said in problems(written(tmp_path, text))
 
 
 def test_tls_between_nodes_is_read_from_its_files(tmp_path: Path) -> None:
@@ -161,6 +162,6 @@ def test_tls_between_nodes_is_read_from_its_files(tmp_path: Path) -> None:
     certificate.private_key_pem.write_to_path(tmp_path / "key")
     certificate.cert_chain_pems[0].write_to_path(tmp_path / "cert")
     text = f"cluster: {{peers: [a@h:1], tls: {{cert: {tmp_path}/cert, key: {tmp_path}/key, ca: {tmp_path}/ca}}}}"
-    found = served(text, tmp_path).cluster
+    found = served(written(tmp_path, text)).cluster
     assert found is not None
     assert found.tls() is not None

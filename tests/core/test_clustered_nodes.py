@@ -265,3 +265,16 @@ def test_a_planned_stop_holds_up_nobody() -> None:
         publish(cluster, other, b"after", partition=partition)
     assert cluster.now - begun < 300_000_000
     assert read(cluster, other) == [b"before", b"meanwhile", b"after"]
+
+
+def test_a_node_that_is_cut_off_names_no_leaders() -> None:
+    cluster = with_topic()
+    cluster.isolate("n1")
+    cluster.advance(4_000)
+    to = cluster.ask("n1", DescribePartitions("orders"))
+    reply = cluster.members["n1"].answers[to]
+    assert isinstance(reply, Refusal)
+    assert reply.retry_after_ms > 0
+    cluster.heal()
+    cluster.advance(5_000)
+    assert partitions_of(cluster, "n1")[0].leader == cluster.leader("orders")

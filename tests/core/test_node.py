@@ -14,7 +14,7 @@ from goqueue.core.cluster.records import (
     TopicRemoved,
 )
 from goqueue.core.cluster.topic_settings import full_config
-from goqueue.core.log.config import HOUR_MS, UNLIMITED, Fsync, LogConfig
+from goqueue.core.log.config import HOUR_MS, Fsync, LogConfig
 from goqueue.core.log.effects import Append, FindTime, Read, ReadResult, Sync, SyncToken, TimeResult
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions

@@ -61,7 +61,7 @@ def test_work_in_parts_gives_the_same_world_every_time() -> None:
 def test_the_world_does_not_hang_on_the_hash_seed(pytestconfig: pytest.Config) -> None:
     outputs = [
         subprocess.run(
-            [sys.executable, "-m", "goqueue", "sim", "--seeds", "3..9", "--json"],
+            [sys.executable, "-m", "goqueue", "sim", "--nodes", "1", "--seeds", "3..9", "--json"],
             cwd=pytestconfig.rootpath,
             env={**os.environ, "PYTHONPATH": str(pytestconfig.rootpath), "PYTHONHASHSEED": hash_seed},
             capture_output=True,
@@ -90,8 +90,8 @@ def test_a_world_that_finds_no_rest_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def said_by(*arguments: str) -> Result:
-    """What `goqueue sim` prints."""
-    return CliRunner().invoke(goqueue, ["sim", *arguments])
+    """What `goqueue sim` prints of worlds of one node."""
+    return CliRunner().invoke(goqueue, ["sim", "--nodes", "1", *arguments])
 
 
 def broken(partition: Partition) -> None:
@@ -107,7 +107,7 @@ def test_a_violation_says_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -
     assert "AssertionError: planted" in result.output
     assert "commit: " in result.output
     assert "producers=" in result.output
-    assert "again: goqueue sim --seed 5 --steps 50 --trace" in result.output
+    assert "again: goqueue sim --seed 5 --nodes 1 --steps 50 --trace" in result.output
     last = re.search(r"the last (\d+) events:\n((?:  .*\n)+)", result.output)
     assert last is not None
     assert int(last[1]) == len(last[2].splitlines()) > 3
@@ -176,6 +176,9 @@ def test_what_a_world_captures_is_replayed_alike(tmp_path: Path) -> None:
         (("--seeds", "5"), "A below B"),
         (("--seeds", "a..b"), "A below B"),
         (("0",), "0 is not in the range"),
+        (("4", "--faults", "kill,boredom"), "'boredom' is none of"),
+        (("4", "--spare", "1,x"), "numbers between commas"),
+        (("4", "--off", "gravity"), "there is no option 'gravity'"),
         (("4", "--trace"), "--trace shows one world"),
         (("4", "--capture", "here"), "--capture is for one world"),
         (("--seed", "1", "--trace", "--json"), "--trace shows one world"),

@@ -34,11 +34,12 @@ async def look_up(host: str, port: int, find: Find, pause_s: float = LOOKUP_S) -
     while True:
         try:
             found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             # Once a sentence: a name that is not there yet is not there for a while.
             if str(error) != failure:
                 failure = str(error)
-                log.warning("peers are looked for at %s, which cannot be looked up: %s", host, error.strerror or error)
+                why = getattr(error, "strerror", None) or error
+                log.warning("peers are looked for at %s, which cannot be looked up: %s", host, why)
         else:
             failure = ""
             for *_, address in found:

@@ -37,8 +37,8 @@ log = logging.getLogger("goqueue")
 Encode = Callable[[object, int], Sequence[Readable]]
 Decode = Callable[[memoryview], object]
 
-# What may go wrong while a connection comes to be, and is nobody's defect.
-_FAILURES = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, GoQueueError)
+# What may go wrong while a connection comes to be, and is nobody's defect; ValueError for a host that is no name.
+_FAILURES = (OSError, ValueError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, GoQueueError)
 _NOTES_MAX = 256
 # One may fall between a process and the next, or into a listener's being full.
 _REFUSALS = 2
@@ -162,6 +162,10 @@ class Network:
                 nursery.start_soon(partial(trio.serve_listeners, self._welcome, [*listeners]))
             task_status.started()
             await trio.sleep_forever()
+
+    def renew_tls(self, tls: PeerTls | None) -> None:
+        """Greet whoever comes or is called from here on with these; connections that are there keep what they have."""
+        self._tls = tls
 
     def find(self, place: PeerAddress) -> None:
         """A peer is said to be there; one that does not answer is given up in time, unless the metadata names it."""

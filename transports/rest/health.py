@@ -26,11 +26,10 @@ from goqueue.transports.rest.topics import message_count
 async def health(call: Call) -> Answer:
     """GET /health."""
     node, found = await call.ask_reply(DescribeNode()), await call.ask_reply(DescribeCluster())
-    status = "fail"
-    if isinstance(node, NodeReply) and isinstance(found, ClusterReply):
-        status = "degraded" if cluster_problems(found) else "ok"
     timestamp = written_time(call.wall_ms()) or ""
-    return answer(HealthView(status, timestamp), 503 if status == "fail" else 200)
+    if not (isinstance(node, NodeReply) and isinstance(found, ClusterReply)):
+        return answer(HealthView("fail", timestamp), 503)
+    return answer(HealthView("degraded" if cluster_problems(found) else "ok", timestamp))
 
 
 async def alive(call: Call) -> Answer:

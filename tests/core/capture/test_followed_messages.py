@@ -3,10 +3,24 @@
 from goqueue.core.capture.following import Witness
 from goqueue.core.capture.replay import Replayer
 from goqueue.core.capture.timeline import Kind, Place, Step, merged
-from goqueue.core.verbs import CreateTopic, Fetch, Fetched, NewRecord, Publish, Published, PublishReply
+from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, GroupMode, Joined, JoinGroup, PartitionOffset
+from goqueue.core.verbs import (
+    Acks,
+    CreateTopic,
+    Fetch,
+    Fetched,
+    NewRecord,
+    Publish,
+    PublishBatch,
+    Published,
+    PublishReply,
+)
+from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
 from tests.core.capture.test_captured_clusters import Notes, recorded_cluster
 from tests.core.capture.traffic import VOCABULARY
 from tests.core.driven_cluster import DrivenCluster
+from tests.core.driven_node import stored
+from tests.core.log.batches import WALL_MS
 
 
 def started() -> tuple[DrivenCluster, list[Notes]]:
@@ -45,20 +59,171 @@ def _of_one(notes: Notes, place: Place) -> list[Step]:
     return witness.steps
 
 
-def kinds(steps: list[Step], node: str) -> list[Kind]:
-    """What happened on one node."""
-    return [step.kind for step in steps if step.node == node]
+def on(steps: list[Step], node: str) -> list[str]:
+    """What happened on one node, and with whom."""
+    return [f"{step.kind} {step.peer}".rstrip() for step in steps if step.node == node]
 
 
-def test_x() -> None:
-    cluster, notes = started()
+def roles(cluster: DrivenCluster) -> tuple[str, str, str]:
+    """The leader of the topic, the node that a client asks, and the third."""
     leader = cluster.leader("orders")
     origin, other = [one for one in cluster.living() if one != leader]
+    return leader, origin, other
+
+
+def test_a_publish_through_a_follower_is_followed_from_the_client_to_a_reader() -> None:
+    cluster, notes = started()
+    leader, origin, other = roles(cluster)
     offset = published(cluster, origin, b"followed")
+    cluster.advance(1_000)
     reply = cluster.answer(origin, Fetch("orders", 0, offset))
     assert isinstance(reply, Fetched)
-    cluster.advance(1_000)
     steps = followed(notes, Place("orders", 0, offset))
-    for s in steps:
-        print(s)
-    assert 0
+    assert on(steps, origin) == [
+        "asked", f"forwarded {leader}", f"received {leader}", "copied", "durable", f"confirmed {leader}",
+        "answered", "delivered",
+    ]  # fmt: skip
+    assert on(steps, other) == [f"received {leader}", "copied", "durable", f"confirmed {leader}"]
+    assert sorted(on(steps, leader)) == sorted([
+        f"accepted {origin}", "appended", f"sent {origin}", f"sent {other}", "durable", f"heard {origin}",
+        f"heard {other}", "visible", f"returned {origin}", f"returned {origin}",
+    ])  # fmt: skip
+    epoch = cluster.node(leader).led.streams["logs/orders/0"].leader_epoch
+    [appended] = [step for step in steps if step.kind is Kind.APPENDED]
+    assert appended.detail.startswith(f"offset {offset}, epoch {epoch}, ")
+
+
+def test_nothing_comes_before_what_it_follows_from() -> None:
+    cluster, notes = started()
+    leader, origin, other = roles(cluster)
+    offset = published(cluster, origin, b"followed")
+    steps = followed(notes, Place("orders", 0, offset))
+    told = [(step.node, step.kind, step.peer) for step in steps]
+    way = [
+        (origin, Kind.ASKED, ""), (origin, Kind.FORWARDED, leader), (leader, Kind.ACCEPTED, origin),
+        (leader, Kind.APPENDED, ""), (leader, Kind.SENT, other), (other, Kind.RECEIVED, leader),
+        (other, Kind.COPIED, ""), (other, Kind.DURABLE, ""), (other, Kind.CONFIRMED, leader),
+        (leader, Kind.HEARD, other), (leader, Kind.VISIBLE, ""), (leader, Kind.RETURNED, origin),
+        (origin, Kind.ANSWERED, ""),
+    ]  # fmt: skip
+    assert [one for one in told if one in way] == way
+    assert [step.wall_ns for step in steps] == sorted(step.wall_ns for step in steps)
+
+
+def test_a_message_is_followed_from_one_file_into_the_next() -> None:
+    cluster, notes = started()
+    leader, _, other = roles(cluster)
+    cluster.cut(leader, other)
+    to = cluster.ask(leader, Publish("orders", [NewRecord(None, b"late")]))
+    for one in notes:
+        one.cut()
+    cluster.heal()
+    cluster.until(lambda: to in cluster.members[leader].answers)
+    steps = followed(notes, Place("orders", 0, 1))
+    assert on(steps, leader)[:2] == ["asked", "appended"]
+    assert {"visible", "answered"} < {*on(steps, leader)}
+    assert "copied" in on(steps, other)
+
+
+def test_a_message_in_the_midst_of_a_batch_is_found_though_its_records_are_left_out() -> None:
+    cluster, notes = started()
+    leader, _, other = roles(cluster)
+    batch = stored(0, *[(WALL_MS, b"key", b"v" * 100, ()) for _ in range(5)])
+    assert isinstance(cluster.answer(leader, PublishBatch("orders", 0, batch)), PublishReply)
+    steps = followed(notes, Place("orders", 0, 3))
+    assert on(steps, leader)[:2] == ["asked", "appended"]
+    assert on(steps, other)[:2] == [f"received {leader}", "copied"]
+    assert {step.detail.partition(", ")[0] for step in steps if step.kind is Kind.COPIED} == {"offset 1 to 5"}
+    assert [step.detail for step in steps if step.kind is Kind.ANSWERED] == ["offset 1"]
+
+
+def test_of_other_messages_nothing_is_said() -> None:
+    cluster, notes = started()
+    published(cluster, "n2", b"other")
+    assert followed(notes, Place("orders", 0, 2)) == []
+    assert followed(notes, Place("orders", 1, 0)) == []
+    assert followed(notes, Place("bills", 0, 0)) == []
+
+
+def test_what_a_former_leader_takes_back_is_told() -> None:
+    cluster, notes = started()
+    leader, origin, other = roles(cluster)
+    cluster.isolate(leader)
+    cluster.ask(leader, Publish("orders", [NewRecord(None, b"lost")], Acks.LEADER))
+    cluster.until(lambda: "logs/orders/0" in {**cluster.node(origin).led.streams, **cluster.node(other).led.streams})
+    assert published(cluster, origin, b"kept") == 1
+    cluster.heal()
+    cluster.advance(5_000)
+    steps = followed(notes, Place("orders", 0, 1))
+    told = on(steps, leader)
+    assert [one for one in told if one in ("appended", "cut", "copied")] == ["appended", "cut", "copied"]
+    first, second = [step for step in steps if step.kind is Kind.APPENDED]
+    assert (first.node, second.node in (origin, other)) == (leader, True)
+    assert first.detail.split(", ")[1] < second.detail.split(", ")[1]
+
+
+# --- those who are given it
+
+
+def joined(cluster: DrivenCluster, name: str, mode: GroupMode) -> str:
+    """A member of a group on the topic."""
+    reply = cluster.answer(name, JoinGroup("billing", ["orders"], mode=mode, session_timeout_ms=600_000))
+    assert isinstance(reply, Joined)
+    return reply.member_id
+
+
+def leased(cluster: DrivenCluster, name: str, member: str) -> list[ReceiptRun]:
+    """Receipts of what a member is given."""
+    reply = cluster.answer(name, PollWork("billing", member, wait_ns=1_000_000_000), 30_000)
+    assert isinstance(reply, PolledWork)
+    leases = [lease for part in reply.parts for lease in part.leases]
+    return [ReceiptRun(lease.stem, lease.first_offset, lease.count) for lease in leases]
+
+
+def test_leases_and_what_became_of_them_are_told_with_their_attempts() -> None:
+    cluster, notes = started()
+    _, origin, _ = roles(cluster)
+    member = joined(cluster, origin, GroupMode.SHARED)
+    offset = published(cluster, origin, b"work")
+    runs = [run for run in leased(cluster, origin, member) if run.first_offset <= offset < run.first_offset + run.count]
+    mine = [ReceiptRun(run.stem, offset) for run in runs]
+    assert isinstance(cluster.answer(origin, NackWork(mine, 0)), WorkDone)
+    again = [ReceiptRun(run.stem, offset) for run in leased(cluster, origin, member)]
+    assert isinstance(cluster.answer(origin, AckWork(again)), WorkDone)
+    steps = [step for step in followed(notes, Place("orders", 0, offset)) if step.node == origin]
+    told = [(step.kind, step.detail.rpartition(", ")[2]) for step in steps]
+    assert [one for one in told if one[0] in (Kind.LEASED, Kind.NACKED, Kind.ACKED)] == [
+        (Kind.LEASED, "attempt 1"),
+        (Kind.NACKED, "attempt 1"),
+        (Kind.LEASED, "attempt 2"),
+        (Kind.ACKED, "attempt 2"),
+    ]
+
+
+def test_a_rejected_message_is_followed_to_its_dead_letter() -> None:
+    cluster, notes = started()
+    _, origin, _ = roles(cluster)
+    member = joined(cluster, origin, GroupMode.SHARED)
+    offset = published(cluster, origin, b"poison")
+    runs = leased(cluster, origin, member)
+    assert isinstance(cluster.answer(origin, RejectWork(runs, "bad")), WorkDone)
+    cluster.until(lambda: cluster.leader("orders.dlq") != "")
+    cluster.advance(3_000)
+    steps = followed(notes, Place("orders", 0, offset))
+    assert [step.kind for step in steps if step.kind in (Kind.REJECTED, Kind.BURIED)] == [Kind.REJECTED, Kind.BURIED]
+    [buried] = [step for step in steps if step.kind is Kind.BURIED]
+    assert (buried.node, buried.detail.endswith(", rejected")) == (cluster.leader("orders.dlq"), True)
+    assert buried.detail.startswith("orders.dlq/0/")
+
+
+def test_the_first_commit_beyond_a_message_is_told() -> None:
+    cluster, notes = started()
+    _, origin, _ = roles(cluster)
+    offset = published(cluster, origin, b"read")
+    for end in (offset, offset + 1, offset + 1):
+        reply = cluster.answer(origin, CommitOffsets("audit", "", 0, [PartitionOffset("orders", 0, end)]))
+        assert isinstance(reply, CommittedOffsets)
+        assert reply.refusals == []
+    steps = followed(notes, Place("orders", 0, offset))
+    commits = [step.detail for step in steps if step.kind is Kind.COMMITTED]
+    assert commits == [f"group audit, up to {offset + 1}"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from goqueue.core.calls import Reply
-from goqueue.core.cluster.records import PartitionPlaced, TopicCreated, TopicDeleted
+from goqueue.core.cluster.records import NodeStanding, PartitionPlaced, Standing, TopicCreated, TopicDeleted
 from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
 from goqueue.core.forwarding.messages import ANY_LIFE, Forwarded
 from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own
@@ -139,6 +139,22 @@ def test_a_node_that_dies_may_have_stored_what_it_was_given() -> None:
     assert isinstance(refusal, Refusal)
     assert refusal.code is Code.TIMED_OUT
     assert "may have been carried out" in refusal.message
+
+
+def test_a_node_that_has_stopped_as_planned_is_not_waited_for() -> None:
+    nodes = cluster()
+    nodes["b"].parks = (Fetch,)
+    nodes["a"].dispatch.met(nodes.now, "b")
+    nodes["a"].ask(1, Fetch("orders", 2, 0))
+    nodes.run()
+    nodes.agree(NodeStanding("b", Standing.STOPPING))
+    nodes.lead("orders", 2, "c")
+    nodes.run()
+    assert not nodes["a"].answers, "it answers yet what it was asked before"
+    nodes["a"].dispatch.peer_lost(nodes.now, "b")
+    nodes.wait(0.1)
+    assert nodes["a"].answers == {1: None}
+    assert len(nodes["c"].taken) == 1
 
 
 def test_what_may_be_repeated_goes_to_the_next_leader() -> None:

@@ -25,10 +25,13 @@ def test_whoever_a_name_stands_for_is_found_again_and_again() -> None:
     run(test)
 
 
-def test_a_name_that_is_not_there_is_reported_once_and_looked_up_again(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["no such host", "a..b"])
+def test_a_name_that_is_not_there_is_reported_once_and_looked_up_again(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def test() -> None:
         with trio.move_on_after(0.2):
-            await look_up("no such host", 7000, lambda _: None, 0.001)
+            await look_up(name, 7000, lambda _: None, 0.001)
 
     run(test)
     assert len([record for record in caplog.records if "cannot be looked up" in record.getMessage()]) == 1
