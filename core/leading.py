@@ -304,6 +304,7 @@ class Leading:
         refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=100)
         del self.led.streams[stream]
         self._follower.left(partition, refusal)
+        self._follower.dropped(partition)
         replica, _ = demoted(partition, refusal)
         leader.hold(partition.side, number, replica)
         self.led.replicas[stream] = replica

@@ -87,7 +87,7 @@ class Calamities:
             self._storm(calamity)
         else:
             for name in calamity.victims:
-                process = world.process(name)
+                process = world.machine(name)
                 assert process is not None
                 self._acts[calamity.kind](calamity, process)
 

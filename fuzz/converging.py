@@ -74,7 +74,7 @@ class Converging:
         what = f"{topic.name}/{number} is {placement}"
         if placement.adding or placement.removing or sorted(placement.isr) != sorted(placement.replicas):
             return f"{what}: not all replicas are in sync"
-        leader = self._world.process(placement.leader)
+        leader = self._world.machine(placement.leader)
         if leader is None or leader.node is None:
             return f"{what}: nobody leads it"
         led = leader.node.led.partition(topic.name, number)

@@ -161,12 +161,22 @@ class Healing:
 
     def _publish(self) -> None:
         for topic_id, partition in self._world.sight.partitions():
+            reply = self._publish_one(partition)
+            if not isinstance(reply, Published) and not self._is_rotten(topic_id, partition.number):
+                raise Violation(f"nothing fails, and a publish to {partition.log.stream} gives {reply}")
+
+    def _publish_one(self, partition: Partition) -> Reply:
+        """Publish a message, and another one where its leader went back to the first replica meanwhile."""
+        until = self._world.now + _REST_NS_CLUSTER
+        while True:
             self._count += 1
             record = NewRecord(None, b"healer:%d|" % self._count, partition=partition.number)
             reply = self._ask(Publish(partition.topic, [record]))
-            is_taken = isinstance(reply, PublishReply) and isinstance(reply.results[0], Published)
-            if not is_taken and not self._is_rotten(topic_id, partition.number):
-                raise Violation(f"nothing fails, and a publish to {partition.log.stream} gives {reply}")
+            result = reply.results[0] if isinstance(reply, PublishReply) else reply
+            is_over = not isinstance(result, Refusal) or result.code not in _PASSING
+            if is_over or not self._world.sight.is_cluster or self._world.now >= until:
+                return result
+            self._wait(_AGAIN_NS)
 
     def _make_topic(self) -> None:
         reply = self._ask(CreateTopic("healed", 1, 1, {"fsync": "every"}))

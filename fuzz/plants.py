@@ -21,8 +21,8 @@ from goqueue.core.led import Led
 from goqueue.core.log.log import Log
 from goqueue.core.partition.leadership import Leadership
 from goqueue.core.replication.replica import Replica
-from goqueue.core.work.queue import WorkQueue
-from goqueue.core.work.records import WORK_CODEC, Delivered, Extended
+from goqueue.core.work.leases import Leases
+from goqueue.core.work.window import Run
 from goqueue.fuzz.options import Options
 from goqueue.storage.vote import VoteSaving
 
@@ -36,6 +36,8 @@ class Plant:
 
     sow: Callable[[Replace], None]
     worlds: Callable[[], Options]
+    # The number of seeds among which it is found.
+    within: int = 5
 
 
 def _worlds(*calamities: str, **others: object) -> Options:
@@ -62,10 +64,8 @@ def _vote_not_saved(replace: Replace) -> None:
 
 
 def _elections() -> Options:
-    """Worlds in which nodes are elected all the time, by others that have just begun."""
-    return _worlds(
-        "kill", "rift", calamity_ns=300_000_000, calamity_lasts_s=(0.2, 0.5), seconds=60, producers=0, consumers=0,
-    )  # fmt: skip
+    """Worlds in which nothing is done but to elect."""
+    return _worlds("kill", seconds=10, producers=0, consumers=0)
 
 
 # --- leaders and followers
@@ -104,14 +104,13 @@ def _cut_off() -> Options:
 
 
 def _lease_not_fenced(replace: Replace) -> None:
-    """A lease is known to the process that gave it, and to nobody who leads after it."""
-    take = WorkQueue.take
+    """Others are given what a member may believe to have for longer."""
+    add = Leases.add
 
-    def forgetful(queue: WorkQueue) -> list[bytes]:
-        kinds = (Delivered, Extended)
-        return [content for content in take(queue) if not isinstance(WORK_CODEC.decode(content), kinds)]
+    def hasty(leases: Leases, now: int, number: int, member: str, span_ms: int, runs: list[Run]) -> None:
+        add(leases, now, number, member, span_ms // 3, runs)
 
-    replace(WorkQueue, "take", forgetful)
+    replace(Leases, "add", hasty)
 
 
 def _schedule_moved_twice(replace: Replace) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from goqueue.core.ready import Letter
+from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.options import Options
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Post:
         self._cuts: dict[Link, int] = {}
         self._dues: dict[Link, int] = {}
         self.weather = Weather()
+        self._readers = [one for one in world.checkers if type(one).posted is not Checker.posted]
 
     def _delay(self) -> int:
         most = max(self._options.letter_ns_max, self.weather.delay_ns_max)
@@ -72,8 +74,10 @@ class Post:
     def send(self, sender: "Process", letter: Letter) -> None:
         """Put a letter on its way."""
         world, random, weather = self._world, self._random, self.weather
-        to = world.process(letter.to)
+        to = world.machine(letter.to)
         world.count("letter")
+        for checker in self._readers:
+            checker.posted(sender, letter)
         if to is None or not to.is_up or self.is_cut(sender, to):
             world.count("letter into the void")
             return
@@ -141,7 +145,7 @@ class Post:
 
     def _notice(self, pair: Link) -> None:
         """Both ends of a link learn how it is."""
-        one, other = (self._world.process(name) for name in pair)
+        one, other = (self._world.machine(name) for name in pair)
         assert one is not None
         assert other is not None
         is_up = one.is_up and other.is_up and not (self.is_cut(one, other) or self.is_cut(other, one))

@@ -160,7 +160,7 @@ class World:
         """Whether nothing is to go wrong any more."""
         return self.trouble is None
 
-    def process(self, node_id: str) -> Process | None:
+    def machine(self, node_id: str) -> Process | None:
         """The machine of a node."""
         return self._named.get(node_id)
 

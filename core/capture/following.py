@@ -153,8 +153,9 @@ class Witness:
                 continue
             if key[0] == "client":
                 self._note(kind, detail)
-            elif key[0] == "for":
-                self._note(Kind.RETURNED, detail if kind is Kind.ANSWERED else f"{kind}: {detail}", errand.peer)
+            else:
+                passed = Kind.RETURNED if key[0] == "for" else Kind.LEARNED
+                self._note(passed, detail if kind is Kind.ANSWERED else f"{kind}: {detail}", errand.peer)
 
     def _note_publish(self, way: str, errand: Errand) -> None:
         kind = {"client": Kind.ASKED, "for": Kind.ACCEPTED, "by": Kind.FORWARDED}[way]

@@ -1,13 +1,13 @@
 """What happened to one message, step by step, on one node or on several.
 
-Steps of a node are in the order of its events. Those of several nodes are put together by what each node's wall said;
-where that is the same, by what follows from what: nobody receives what was not sent. Clocks that differ show as steps
-that come too early, and by how much.
+Steps of a node are in the order of its events. Those of several nodes are put together by what each node's wall said,
+save that nobody receives what was not sent: clocks differ, and are known to a millisecond. So a step may bear an
+earlier time than the one that it follows from, and shows by how much the clocks are apart.
 """
 
+from collections import Counter, deque
 from collections.abc import Iterable
 from enum import StrEnum
-from heapq import merge
 
 from attrs import define
 
@@ -42,8 +42,9 @@ class Kind(StrEnum):
     CONFIRMED = "confirmed"
     HEARD = "heard"
     VISIBLE = "visible"
-    # Another node got the answer to what it had forwarded; a client did.
+    # The answer went to the node that had forwarded the request; it came there; a client got it.
     RETURNED = "returned"
+    LEARNED = "learned"
     ANSWERED = "answered"
     DELIVERED = "delivered"
     LEASED = "leased"
@@ -58,6 +59,13 @@ class Kind(StrEnum):
     CUT = "cut"
 
 
+# What one node sees of a letter, by what the other one saw.
+_CAUSES = {
+    Kind.ACCEPTED: Kind.FORWARDED,
+    Kind.RECEIVED: Kind.SENT,
+    Kind.HEARD: Kind.CONFIRMED,
+    Kind.LEARNED: Kind.RETURNED,
+}
 _RANKS = {kind: rank for rank, kind in enumerate(Kind)}
 
 
@@ -80,4 +88,22 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
 
 def merged(nodes: Iterable[Iterable[Step]]) -> list[Step]:
     """The steps of several nodes, each in its order."""
-    return [*merge(*nodes, key=lambda step: (step.wall_ns, _RANKS[step.kind]))]
+    waiting = [deque(steps) for steps in nodes]
+    # Letters by what was done with them, where, and who else it was: how many there are, and how many came so far.
+    total = Counter((step.kind, step.node, step.peer) for steps in waiting for step in steps)
+    came: Counter[tuple[Kind, str, str]] = Counter()
+    found: list[Step] = []
+
+    def is_early(step: Step) -> bool:
+        cause = _CAUSES.get(step.kind)
+        if cause is None:
+            return False
+        sent = cause, step.peer, step.node
+        return total[sent] > came[sent] <= came[step.kind, step.node, step.peer]
+
+    while any(waiting):
+        heads = [steps for steps in waiting if steps]
+        steps = min(heads, key=lambda one: (is_early(one[0]), one[0].wall_ns, _RANKS[one[0].kind]))
+        found.append(steps.popleft())
+        came[found[-1].kind, found[-1].node, found[-1].peer] += 1
+    return found

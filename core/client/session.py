@@ -34,6 +34,11 @@ GROWTH_MAX = 16
 # How much one `take` hands out at most, so that a slow connection holds few parcels.
 TAKE_BYTES_MAX = 1 << 20
 
+# What is not answered for so long may have been sent to somebody who does not lead any more, and does not know.
+LATE_NS = 2 * SECOND_NS
+# So many refusals in a row, and it is looked who leads.
+_REFUSALS_MAX = 3
+
 _FOREVER = 1 << 62
 
 
@@ -58,6 +63,8 @@ class _Place:
 
     ready: deque[Pipeline] = field(factory=deque)
     awaiting: dict[int, Parcel] = field(factory=dict)
+    # When it was last asked who leads what is sent there, for an answer that was late.
+    looked: int = 0
 
 
 class Session:
@@ -220,6 +227,8 @@ class Session:
             self._halt(now, pipeline, failure)
         elif code in PASSING:
             self._halt(now, pipeline, failure)
+            if pipeline.attempts >= _REFUSALS_MAX:
+                self.misplaced[pipeline.topic] = None
         elif code == Code.FENCED and self.terms.is_idempotent:
             self.abandon(failure)
         else:
@@ -318,7 +327,7 @@ class Session:
                 due = min(due, pipeline.halt)
         for place in self._places.values():
             for parcel in place.awaiting.values():
-                due = min(due, parcel.sent + self.terms.request_timeout_ns)
+                due = min(due, parcel.sent + self.terms.request_timeout_ns, max(parcel.sent, place.looked) + LATE_NS)
                 break
         return None if due == _FOREVER else due
 
@@ -330,6 +339,7 @@ class Session:
             self._due(self._lingering.popleft())
             self._prune_lingering()
         self._expire_requests(now)
+        self._look_for_late(now)
         self._expire_parcels(now)
         # After those: a connection that is given up leaves nothing for a pipeline to wait for.
         for pipeline in list(self._halted):
@@ -352,6 +362,15 @@ class Session:
             first = next(iter(place.awaiting.values()), None)
             if first is not None and first.sent <= unanswered:
                 self._reset(now, address)
+
+    def _look_for_late(self, now: int) -> None:
+        """Ask who leads what is not answered for long."""
+        for place in self._places.values():
+            first = next(iter(place.awaiting.values()), None)
+            if first is not None and max(first.sent, place.looked) + LATE_NS <= now:
+                place.looked = now
+                for parcel in place.awaiting.values():
+                    self.misplaced[parcel.pipeline.topic] = None
 
     def _expire_parcels(self, now: int) -> None:
         expired = now - self.terms.delivery_timeout_ns

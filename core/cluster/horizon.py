@@ -1,8 +1,8 @@
 """What a node knows of partitions that others lead: where they begin and end, as their leaders last told.
 
-Every leader tells all others of its partitions that have changed, twice a second, and of all of them once more some
-time after the last change, so that a letter that was lost is made good. What is known here is for people and for
-estimates (lag, sizes, where a reset may go): nothing that has to be right rests on it.
+Every leader tells all others of its partitions that have changed, twice a second, and of all of them some time after a
+change, so that a letter that was lost is made good. What is known here is for people and for estimates (lag, sizes,
+where a reset may go): nothing that has to be right rests on it.
 
 Invariant: of two tellings the one of the later leader stands, and of one leader the one that came last.
 """
@@ -16,7 +16,7 @@ from goqueue.core.ready import Letter
 from goqueue.core.verbs import Side
 
 _PAUSE_NS = 500_000_000
-# So long after the last change all partitions are told of once more.
+# So long after a change all partitions are told of once more, whatever else changes in between.
 _AFTERWARDS_NS = 10_000_000_000
 _PARTS_MAX = 2000
 
@@ -91,10 +91,11 @@ class Horizon:
         parts: list[LedEnd] = []
         if self._all_due is not None and now >= self._all_due:
             self._all_due = None
-            parts = [_end(*one) for one in led if one[1].side is Side.DATA]
+            parts = [_end(*one) for one in led if one[1].side is Side.DATA and one[1].is_settled]
         elif self._due is not None and now >= self._due:
-            parts = [_end(*one) for one in self._touched.values()]
-            self._all_due = now + _AFTERWARDS_NS
+            parts = [_end(*one) for one in self._touched.values() if one[1].is_settled]
+            if self._all_due is None:
+                self._all_due = now + _AFTERWARDS_NS
         else:
             return []
         self._touched.clear()
@@ -106,5 +107,11 @@ class Horizon:
 def _end(topic_id: int, partition: Partition) -> LedEnd:
     log, shown = partition.log, partition.high_watermark
     return LedEnd(
-        topic_id, partition.number, log.epochs.latest, log.start_offset, shown, log.next_offset, log.size_bytes
+        topic_id,
+        partition.number,
+        partition.leader_epoch,
+        log.start_offset,
+        shown,
+        log.next_offset,
+        log.size_bytes,
     )

@@ -303,6 +303,7 @@ class GroupLeader:
         except ProtocolError as error:
             self._journal.unreadable(now, str(error))
             return
+        self._mirror.stop()
         waiting, self._waiting = self._waiting, {}
         for to, (caller, request) in waiting.items():
             self._take(now, to, caller, request)
@@ -332,9 +333,10 @@ class GroupLeader:
             self._send(to, refusal)
 
     def _follow_journal(self, now: int) -> None:
-        """Keep a copy of the groups while another node coordinates, and none while this one does."""
+        """Keep a copy of the groups while another node coordinates, and until this one does."""
         if self._far() is None:
-            self._mirror.stop()
+            if self.is_ready:
+                self._mirror.stop()
             return
         self._mirror.start(now)
         self._mirror.renew(now)

@@ -217,8 +217,9 @@ class Replication:
         effects: list[Effect] = []
         for place, replica in self._touched.items():
             found = replica.take(now)
-            if found:
-                effects.extend(found)
+            effects.extend(found)
+            # What was handed over by whoever led before may be on its way to the disk still.
+            if found or replica.written_offset < replica.taken_offset:
                 self._writing[place] = replica
         self._touched.clear()
         self._sources.serve(now)

@@ -81,7 +81,7 @@ class WorkLeader:
         self._newcomers = Newcomers(groups, errands)
         self._came: list[tuple[int, Reply]] = []
         self._was_in_office = True
-        self._polls = Polls(errands)
+        self._polls = Polls(errands, groups.knows)
         self._ledgers = Ledgers(site, errands, turn, self._polls, groups)
         self._spreading = Spreading(self._nodes, self._ledgers.homes, errands)
         self._gathering = Gathering(self._nodes, errands)

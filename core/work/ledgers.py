@@ -182,8 +182,9 @@ class Ledgers:
         return work_settings(self._site.led.topics[topic].topic, {} if found is None else found.config)
 
     def configure(self, desk: Desk) -> None:
-        """The settings of a queue may be others."""
-        desk.queue.configure(self.settings(desk.slot[0], desk.group))
+        """The settings of a queue may be others; while its group is not known here, it keeps those that it has."""
+        if self._groups.knows(desk.group):
+            desk.queue.configure(self.settings(desk.slot[0], desk.group))
         desk.book.touch(desk.group)
         self._polls.stir(desk)
 

@@ -10,6 +10,8 @@ hands back what nobody waits for any more.
 Invariants: a poll is in one line until it is answered or forgotten; what all desks keep together is bounded.
 """
 
+from collections.abc import Callable
+
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
@@ -44,6 +46,8 @@ class Polls:
     """The polls of all shared groups."""
 
     _errands: Errands
+    # Whether a group is known, and so how its queues are to be served.
+    _is_known: Callable[[str], bool]
     halls: dict[str, Hall] = field(factory=dict)
     answers: list[Answered] = field(factory=list)
     count: int = 0
@@ -180,8 +184,9 @@ class Polls:
         """Serve whom something has changed for."""
         due, self._due = self._due, {}
         for hall in due.values():
+            is_known = self._is_known(hall.group)
             for poll in [*hall.line.values()]:
-                if not hall.lit:
+                if not hall.lit or not is_known:
                     break
                 if poll.to in hall.line:
                     self._serve(now, hall, poll)

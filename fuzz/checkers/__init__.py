@@ -29,11 +29,12 @@ from goqueue.fuzz.checkers.replicas import Replicas
 from goqueue.fuzz.checkers.retention import Retention
 from goqueue.fuzz.checkers.sequences import Sequences
 from goqueue.fuzz.checkers.visibility import Visibility
+from goqueue.fuzz.checkers.votes import Votes
 from goqueue.fuzz.checkers.watermark import Watermark
 
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
     Leasing, KeyOrder, Delays, Endings,
-    Controllers, Leaders, Placements, Replicas,
+    Controllers, Leaders, Placements, Replicas, Votes,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
+from goqueue.core.ready import Letter
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
 from goqueue.fuzz.insight import agreed_index
 from goqueue.fuzz.workloads.client import Client
@@ -143,6 +144,9 @@ class Checker:
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """The node answered; promises of this answer are in the history already."""
+
+    def posted(self, broker: Broker, letter: Letter) -> None:
+        """A node writes to a peer."""
 
     def lost(self, topic_id: int | None) -> None:
         """Weak promises, of one topic or of all, have just been taken back."""

@@ -64,6 +64,9 @@ TINY = Sizes(
     late_ms=100,
     burst=100,
     burst_ahead_ms=1000,
+    failovers=1,
+    replicated_batches=10,
+    behind_bytes=MB,
 )
 UNSYNCED = LogConfig(fsync=Fsync.NONE)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.client.failure import BAD_REPLY, Failure
+from goqueue.core.client.failure import BAD_REPLY, PASSING, Failure
 from goqueue.core.client.membership import MemberRequest, Membership, Standing
 from goqueue.core.groups.verbs import GroupAnswer, JoinGroup, LeaveGroup, RevokePartitions, WatchGroup
 from goqueue.core.verbs import Code
@@ -93,8 +93,10 @@ class Attendance:
             answer = read(CODEC.decode(kind, body))
         except (GRPCError, lost.ConnectionLost) as error:
             failure = failure_of(error)
-            if channel is not None and failure.code == Code.SHUTTING_DOWN:
+            if channel is not None and failure.code in (Code.SHUTTING_DOWN, "deadline_exceeded"):
                 self._brokers.turn_from(channel)
+            elif channel is not None and failure.code in PASSING:
+                self._brokers.troubled(channel)
             membership.failed(loop.now(), number, failure)
         except WireError as error:
             said = f"the broker sent a {kind.__name__} that cannot be decoded: {error}"

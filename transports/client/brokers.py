@@ -33,6 +33,8 @@ _PATIENCE_NS = 5 * SECOND_NS
 _SHUN_NS = 5 * SECOND_NS
 _ADDRESSES_MAX = 32
 _LEFT_MAX = 4
+# So many refusals in a row that are to pass, and another broker is asked: this one may be cut off from all others.
+_TROUBLES_MAX = 3
 
 
 class Brokers:
@@ -60,6 +62,8 @@ class Brokers:
         self._absent: dict[str, int] = {}
         # Channels to brokers that are about to stop: what is under way there may end.
         self._left: list[Channel] = []
+        # How often in a row whoever is asked could not do what was asked.
+        self._troubles = 0
 
     async def channel(self, address: str = ANY) -> Channel:
         """The channel to an address, made if there is none that lives; raises `lost.ConnectionLost`."""
@@ -130,6 +134,21 @@ class Brokers:
             self._turn()
             self._left.append(channel)
 
+    def turn(self) -> bool:
+        """Ask another broker from here on, whatever this one says; False if there is no other."""
+        channel = self._channels.get(ANY)
+        if channel is None or len(self._addresses) < 2:
+            return False
+        self.turn_from(channel)
+        return True
+
+    def troubled(self, channel: Channel) -> None:
+        """A broker could not do what it was asked: after some such answers in a row another one is asked."""
+        self._troubles += 1
+        if self._troubles >= _TROUBLES_MAX:
+            self._troubles = 0
+            self.turn_from(channel)
+
     async def _close_left(self) -> None:
         left, self._left = self._left, []
         for channel in left:
@@ -169,12 +188,17 @@ class Brokers:
         """Make a call once; a broker that takes long over what may be repeated is given up for another one."""
         patience = due if once or len(self._addresses) < 2 else min(due, self.loop.now() + _PATIENCE_NS)
         try:
-            return await channel.call(path, body, patience)
+            reply = await channel.call(path, body, patience)
         except GRPCError as error:
+            code = failure_of(error).code
             is_mute = error.status is Status.DEADLINE_EXCEEDED and self.loop.now() >= patience
-            if is_mute or failure_of(error).code == Code.SHUTTING_DOWN:
+            if is_mute or code == Code.SHUTTING_DOWN:
                 self.turn_from(channel)
+            elif code in PASSING:
+                self.troubled(channel)
             raise
+        self._troubles = 0
+        return reply
 
     async def close(self) -> None:
         """Close all channels."""

@@ -26,7 +26,7 @@ from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.verbs import Acks, Code, NewRecord
 from goqueue.proto import v1
-from goqueue.transports.client.brokers import Brokers
+from goqueue.transports.client.brokers import ANY, Brokers
 from goqueue.transports.client.contents import Content, HeadersGiven, bytes_of, headers_of
 from goqueue.transports.client.couriers import Courier
 from goqueue.transports.client.errors import (
@@ -437,6 +437,9 @@ class Producer:
         """Find out where a topic is, however long it takes."""
         session = self._session
         while topic in session.misplaced:
+            # Whoever was asked last may know no better, if it is cut off from all others.
+            if self._brokers.turn() and ANY in self._couriers and session.terms.is_idempotent:
+                self._couriers[ANY].reset()
             try:
                 session.route(self._loop.now(), await layout_of(self._brokers, topic))
             except Unavailable:

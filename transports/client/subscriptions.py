@@ -211,6 +211,8 @@ class Subscriptions:
         self.breaks += 1
         if failure.code not in PASSING:
             raise error_of(failure, self._name)
+        if subscription is not None and failure.code != CONNECTION_LOST:
+            self._brokers.troubled(subscription.channel)
         self._attempts += 1
         delay_ns = self._backoff.delay_ns(self._attempts)
         if failure.code != CONNECTION_LOST:

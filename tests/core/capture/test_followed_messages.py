@@ -81,7 +81,7 @@ def test_a_publish_through_a_follower_is_followed_from_the_client_to_a_reader() 
     steps = followed(notes, Place("orders", 0, offset))
     assert on(steps, origin) == [
         "asked", f"forwarded {leader}", f"received {leader}", "copied", "durable", f"confirmed {leader}",
-        "answered", "delivered",
+        f"learned {leader}", "answered", f"learned {leader}", "delivered",
     ]  # fmt: skip
     assert on(steps, other) == [f"received {leader}", "copied", "durable", f"confirmed {leader}"]
     assert sorted(on(steps, leader)) == sorted([
@@ -104,10 +104,37 @@ def test_nothing_comes_before_what_it_follows_from() -> None:
         (leader, Kind.APPENDED, ""), (leader, Kind.SENT, other), (other, Kind.RECEIVED, leader),
         (other, Kind.COPIED, ""), (other, Kind.DURABLE, ""), (other, Kind.CONFIRMED, leader),
         (leader, Kind.HEARD, other), (leader, Kind.VISIBLE, ""), (leader, Kind.RETURNED, origin),
-        (origin, Kind.ANSWERED, ""),
+        (origin, Kind.LEARNED, leader), (origin, Kind.ANSWERED, ""),
     ]  # fmt: skip
     assert [one for one in told if one in way] == way
     assert [step.wall_ns for step in steps] == sorted(step.wall_ns for step in steps)
+
+
+def test_clocks_that_differ_do_not_turn_cause_and_effect_around() -> None:
+    cluster, notes = started()
+    leader, origin, other = roles(cluster)
+    offset = published(cluster, origin, b"followed")
+    steps = followed(notes, Place("orders", 0, offset))
+    for step in steps:
+        step.wall_ns += {leader: 3_000_000, origin: -2_000_000, other: 0}[step.node]
+    again = merged([[step for step in steps if step.node == one] for one in (leader, origin, other)])
+    for effect, cause in ((Kind.ACCEPTED, Kind.FORWARDED), (Kind.RECEIVED, Kind.SENT), (Kind.HEARD, Kind.CONFIRMED)):
+        for at, step in enumerate(again):
+            before = [(one.kind, one.node, one.peer) for one in again[:at]]
+            assert step.kind is not effect or (cause, step.peer, step.node) in before
+    kinds = [step.kind for step in again]
+    assert kinds.index(Kind.VISIBLE) < kinds.index(Kind.LEARNED) < kinds.index(Kind.ANSWERED)
+    for node in (leader, origin, other):
+        assert on(again, node) == on(steps, node)
+
+
+def test_what_was_sent_where_nobody_took_notes_is_waited_for_by_nobody() -> None:
+    heard = Step(2, "a", Kind.HEARD, "", "b", 1)
+    received = Step(1, "c", Kind.RECEIVED, "", "a", 7)
+    lost = [Step(5, "a", Kind.SENT, "", "c", 2), Step(6, "a", Kind.SENT, "", "c", 3)]
+    assert merged([[heard, *lost], [received]]) == [heard, lost[0], received, lost[1]]
+    assert merged([[heard], [received]]) == [received, heard]
+    assert merged([]) == []
 
 
 def test_a_message_is_followed_from_one_file_into_the_next() -> None:

@@ -7,7 +7,7 @@ import pytest
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
 from goqueue.core.client.routing import Layout
-from goqueue.core.client.session import GROWTH_MAX, Session, Terms
+from goqueue.core.client.session import GROWTH_MAX, LATE_NS, Session, Terms
 from goqueue.core.records.batch import Lane, read_header
 
 MS = 1_000_000
@@ -260,6 +260,33 @@ def test_a_connection_that_is_lost_may_mean_that_another_one_leads() -> None:
     session.route(0, Layout("orders", ["b:1", "b:1"], "murmur3", 1 << 20))
     assert session.take(0, "b:1") == [parcel]
     session.check()
+
+
+def test_who_leads_is_asked_when_an_answer_is_late_and_again_when_that_did_not_help() -> None:
+    session = begun(leaders=["a:1"])
+    add(session, size=1000)
+    session.take(0, "a:1")
+    assert session.deadline() == LATE_NS
+    session.wake(LATE_NS - 1)
+    assert session.misplaced == {}
+    session.wake(LATE_NS)
+    assert list(session.misplaced) == ["orders"]
+    session.route(LATE_NS, Layout("orders", ["a:1"], "murmur3", 1 << 20))
+    assert session.take(LATE_NS, "a:1") == []
+    assert session.deadline() == 2 * LATE_NS
+    session.wake(2 * LATE_NS)
+    assert list(session.misplaced) == ["orders"]
+
+
+def test_who_leads_is_asked_when_a_broker_refuses_again_and_again() -> None:
+    session = begun()
+    add(session, size=1000)
+    for attempt in range(3):
+        assert session.misplaced == {}
+        (parcel,) = session.take(attempt * 10_000 * MS, "")
+        refuse(session, parcel, "unavailable", attempt * 10_000 * MS)
+        session.wake((attempt + 1) * 10_000 * MS)
+    assert list(session.misplaced) == ["orders"]
 
 
 def test_who_leads_is_not_asked_where_any_broker_will_do() -> None:

@@ -2,16 +2,21 @@
 
 import pytest
 
+from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.verbs import (
     DeleteGroup,
     FetchOffsets,
+    GroupMode,
     GroupOffset,
+    Joined,
+    JoinGroup,
     LeaveGroup,
     OffsetChange,
     ResetOffsets,
     ResetTo,
 )
 from goqueue.core.verbs import Code, Refusal
+from goqueue.core.work.leader import WorkLeader
 from goqueue.core.work.receipts import spelled_offset
 from goqueue.core.work.verbs import (
     LanesMeasured,
@@ -279,3 +284,24 @@ def test_a_leader_that_lost_touch_hands_out_nothing() -> None:
     cluster.heal()
     cluster.advance(40_000)
     assert cluster.poll(leader, cluster.share(leader)) == {}
+
+
+def test_a_queue_keeps_its_ways_while_its_group_is_not_known() -> None:
+    cluster = GroupedCluster()
+    config: dict[str, object] = {"key_ordered": True, "max_attempts": 2}
+    joined = cluster.answer("n1", JoinGroup("workers", ["orders"], mode=GroupMode.SHARED, config=config))
+    assert isinstance(joined, Joined)
+    for partition in range(3):
+        cluster.publish(b"%d" % partition, partition=partition)
+    assert len([value for _ in range(3) for value in cluster.poll("n1", joined.member_id)]) == 3
+    name = cluster.others(cluster.leader("__groups"))[0]
+    partition = next(number for number in range(3) if cluster.leader("orders", number) == name)
+    groups, work = cluster.node(name)._rooms.rooms[:2]
+    assert isinstance(groups, GroupLeader)
+    assert isinstance(work, WorkLeader)
+    queue = work.books["orders", partition].queues["workers"]
+    assert (queue.settings.key_ordered, queue.settings.max_attempts) == (True, 2)
+    groups._mirror.stop()
+    assert not groups.knows("workers")
+    work.topics_changed(cluster.now)
+    assert (queue.settings.key_ordered, queue.settings.max_attempts) == (True, 2)

@@ -85,3 +85,37 @@ def test_a_broker_that_answers_nothing_is_left_for_another_one() -> None:
             await brokers.close()
 
         drive("trio", run)
+
+
+def test_a_broker_that_cannot_do_what_it_is_asked_is_left_after_a_while() -> None:
+    with Broker() as first, Broker() as second:
+
+        async def run(loop: Loop) -> None:
+            brokers = Brokers(loop, [first.address, second.address])
+            channel = await brokers.channel()
+            for _ in range(2):
+                brokers.troubled(channel)
+            assert await brokers.channel() is channel
+            brokers.troubled(channel)
+            assert await brokers.channel() is not channel
+            assert channel.alive, "what is under way there may end"
+            assert brokers.turn()
+            await brokers.close()
+            assert not channel.alive
+
+        drive("trio", run)
+
+
+def test_the_only_broker_is_not_left() -> None:
+    with Broker() as broker:
+
+        async def run(loop: Loop) -> None:
+            brokers = Brokers(loop, [broker.address])
+            channel = await brokers.channel()
+            for _ in range(10):
+                brokers.troubled(channel)
+            assert not brokers.turn()
+            assert await brokers.channel() is channel
+            await brokers.close()
+
+        drive("trio", run)

@@ -1,0 +1,29 @@
+"""Whoever grants a vote has it on its disk: what a node forgets it could promise to somebody else in the same term."""
+
+from goqueue.core.codec import Codec
+from goqueue.core.quorum.messages import Voted
+from goqueue.core.ready import Letter, SaveVote
+from goqueue.fuzz.checkers.checker import Broker, Checker
+from goqueue.fuzz.history import Violation
+from goqueue.storage.vote import META_FOLDER, VOTE_FILE
+
+_SUM_BYTES = 4
+_CODEC = Codec({1: SaveVote})
+
+
+class Votes(Checker):
+    """Reads what a crash at this very moment would leave of a vote."""
+
+    def posted(self, broker: Broker, letter: Letter) -> None:
+        """Look at every vote that is granted, not at those that are only tried."""
+        voted = letter.message
+        if not isinstance(voted, Voted) or not voted.is_granted or voted.is_trial:
+            return
+        try:
+            content = broker.disk.durable_bytes(f"{META_FOLDER}/{VOTE_FILE}")
+        except OSError:
+            content = b""
+        saved = _CODEC.decode(content[_SUM_BYTES:]) if content else SaveVote(-1, "")
+        assert isinstance(saved, SaveVote)
+        if saved.term < voted.term or (saved.term == voted.term and saved.vote != letter.to):
+            raise Violation(f"{broker.node_id} votes for {letter.to} in term {voted.term}, and has {saved} on its disk")
