@@ -65,7 +65,7 @@ class Folder:
 @form_option
 @click.option("--json", "as_json", is_flag=True, help="The same as `-o json`, in one line.")
 def replay(paths: tuple[Path, ...], first: int, place: Place | None, form: str, as_json: bool) -> None:
-    r"""Replay captures: folders of them, one a node, or single files.
+    """Replay captures: folders of them, one a node, or single files.
 
     \b
     Make one:
@@ -75,7 +75,7 @@ def replay(paths: tuple[Path, ...], first: int, place: Place | None, form: str, 
     \b
     Follow the message at offset 17 of partition 0 through three nodes:
       goqueue replay --follow orders/0/17 captures-a captures-b captures-c
-    """
+    """  # noqa: D301 - click leaves alone what follows the character itself
     folders = [Folder(path, _files(path, first)) for path in paths]
     form = "line" if as_json else form
     if place is not None:

@@ -204,7 +204,6 @@ class Peering:
         others = {one: node.internal for one, node in nodes.items() if one != self._led.node_id}
         if others != self.addresses:
             self.addresses = others
-        self.replication.bar(one for one, node in nodes.items() if node.standing in (Standing.STOPPING, Standing.DEAD))
         for node_id in sorted(nodes):
             incarnation = nodes[node_id].incarnation
             if self._incarnations.get(node_id) != incarnation:
@@ -213,6 +212,9 @@ class Peering:
                 self._led.horizon.tell_all(now)
         for node_id in [one for one in self._incarnations if one not in nodes]:
             del self._incarnations[node_id]
+        # After what an earlier process had is forgotten: nobody is asked for on account of that.
+        leaving = (Standing.STOPPING, Standing.DEAD)
+        self.replication.bar(now, (one for one, node in nodes.items() if node.standing in leaving))
 
     def _follow_office(self, now: int, has_changed: bool) -> None:
         is_controller = self._agreement.is_controller

@@ -93,10 +93,14 @@ class Healing:
         until = world.now + rest_ns
         while world.step(until):
             steps += 1
-            if world.sight.is_cluster and world.now >= soon and not world.history.open:
+            if world.sight.is_cluster and world.now >= soon and self._is_quiet():
                 return
             if steps > steps_max:
                 raise Violation(f"the world finds no rest: {steps_max} steps in {rest_ns} ns")
+
+    def _is_quiet(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return all(asked.is_forgotten for asked in self._world.history.open.values())
 
     def _ask(self, request: Request) -> Reply:
         """Ask somebody; in a cluster what passes is asked again, of somebody else."""

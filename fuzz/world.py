@@ -204,7 +204,7 @@ class World:
         if not process.is_stirred:
             return
         process.is_stirred = False
-        self.sight.now, self.sight.stirred = self.now, process
+        self.sight.stir(self.now, process)
         if self.watch is not None:
             self.watch.looked(process)
         self._looks += 1

@@ -2,5 +2,6 @@
 
 Here is what a capture means: `frames` (a file as bytes), `values` and `snapshot` (objects as bytes), `events` (verbs as
 bytes), `digest` (what came out), `recorder` (stands before a node and takes notes), `replay` (tells a fresh node the
-same). Not here: files, folders and threads, which are `goqueue.storage.capture`. Start with `recorder.py`.
+same), `following` (what there is to say of one message meanwhile). Not here: files, folders and threads, which are
+`goqueue.storage.capture`. Start with `recorder.py`.
 """

@@ -17,7 +17,7 @@ from goqueue.core.verbs import Side
 
 _AGAIN_NS = 1_000_000_000
 # A follower pulls more often than that.
-_SILENT_NS = 1_500_000_000
+SILENT_NS = 1_500_000_000
 _LOOK_NS = 100_000_000
 
 
@@ -98,7 +98,7 @@ class InSync:
             elif one in leadership.isr:
                 belongs = self._keeps_up(now, one, lag_ns)
             else:
-                belongs = self._has_caught_up(one) and one in heard and now - heard[one] < _SILENT_NS
+                belongs = self._has_caught_up(one) and one in heard and now - heard[one] < SILENT_NS
             if belongs:
                 wanted.append(one)
         return wanted

@@ -62,9 +62,9 @@ class Replication:
         self._touched: dict[Place, Replica] = {}
         self._writing: dict[Place, Replica] = {}
 
-    def bar(self, nodes: Iterable[str]) -> None:
+    def bar(self, now: int, nodes: Iterable[str]) -> None:
         """From here on these nodes and no others are not asked for as members of an ISR."""
-        self._sources.barred = frozenset(nodes)
+        self._sources.bar(now, frozenset(nodes))
 
     # --- roles
 
@@ -217,9 +217,8 @@ class Replication:
         effects: list[Effect] = []
         for place, replica in self._touched.items():
             found = replica.take(now)
-            effects.extend(found)
-            # What was handed over by whoever led before may be on its way to the disk still.
-            if found or replica.written_offset < replica.taken_offset:
+            if found:
+                effects.extend(found)
                 self._writing[place] = replica
         self._touched.clear()
         self._sources.serve(now)

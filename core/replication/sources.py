@@ -16,7 +16,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.counts import ReplicationCounts
-from goqueue.core.replication.insync import InSync, IsrWish
+from goqueue.core.replication.insync import SILENT_NS, InSync, IsrWish
 from goqueue.core.replication.lanes import Lanes
 from goqueue.core.replication.messages import LEFT, Kept, Pull, Pulled, PullPart
 from goqueue.core.replication.pulling import Place
@@ -119,6 +119,14 @@ class Sources:
             if peer in partition.ends:
                 self._insync[place[:2]].begin(now, partition, peer)
 
+    def bar(self, now: int, nodes: frozenset[str]) -> None:
+        """These cannot be in sync; one that can be again may have caught up with everything meanwhile."""
+        is_freed = not self.barred <= nodes
+        self.barred = nodes
+        if is_freed:
+            for key in self._insync:
+                self.look(now, key)
+
     def hang_up(self, follower: str) -> None:
         """There is no session with a follower any more."""
         serving = self._servings.pop(follower, None)
@@ -134,7 +142,7 @@ class Sources:
 
     def pull(self, now: int, sender: str, pull: Pull) -> None:
         """A follower asks for what comes next."""
-        is_back = sender not in self._heard
+        is_back = sender not in self._heard or now - self._heard[sender] >= SILENT_NS
         self._heard[sender] = now
         serving = self._servings.get(sender)
         if serving is not None and serving.incarnation == pull.incarnation and pull.session < serving.session:

@@ -15,7 +15,8 @@ from goqueue.core.wishes import AskNode
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.verbs import PollWork
 
-_WAIT_NS = 2_000_000_000
+# Shorter than any session: whoever polls again is heard of again.
+_WAIT_NS = 500_000_000
 _WAITING_MAX = 1000
 
 

@@ -10,7 +10,8 @@ round: the others are told so, and what they may have given meanwhile is handed 
     AT ONCE  --a node gives, or all have nothing-->  over
              --all refuse for a passing reason-->  AT ONCE again, a little later
 
-What is under way when a round ends is heard of all the same, so that nothing stays leased to a poll that is over.
+What is under way when a round ends is heard of all the same, so that nothing stays leased to a poll that is over. A node
+that does not answer is not waited for: a round ends soon after its time, as its member is heard of again only then.
 
 Invariants: a poll is answered once, or forgotten; each part of a round is one number, and belongs to one round.
 """
@@ -31,6 +32,8 @@ from goqueue.core.work.verbs import EndPoll, PolledWork, PollWork, ReceiptRun, R
 # Parts that this node asks of itself bear numbers from here on.
 OWN_PARTS = 1 << 62
 _PAUSE_NS = 200_000_000
+# So long after its beginning and after its time a round is over, whoever has not answered.
+_TURNS_NS, _GRACE_NS = 200_000_000, 100_000_000
 _GROUPS_MAX = 10_000
 
 
@@ -70,6 +73,7 @@ class Rounds:
     _next: dict[str, str] = field(factory=dict)
     _idle: dict[str, None] = field(factory=dict)
     _again: Alarms[int] = field(factory=Alarms)
+    _ends: Alarms[int] = field(factory=Alarms)
 
     def begin(self, now: int, to: int, request: PollWork, topics: list[str], wait_ns: int) -> None:
         """Go round all nodes that lead a partition of some topics."""
@@ -78,6 +82,7 @@ class Rounds:
         rest = deque([*nodes[at:], *nodes[:at]])
         round_ = Round(to, self._random.getrandbits(60) | 1, request, topics, now + wait_ns, rest)
         self._rounds[to] = round_
+        self._ends.set(to, now + max(wait_ns, _TURNS_NS) + _GRACE_NS)
         if wait_ns > 0 and request.group in self._idle:
             self._ask_all(now, round_)
         else:
@@ -181,6 +186,7 @@ class Rounds:
         round_.is_over = True
         del self._rounds[round_.to]
         self._again.drop(round_.to)
+        self._ends.drop(round_.to)
         end = EndPoll(round_.request.group, round_.request.member_id, round_.number)
         for node in round_.asked.values():
             if node == self._nodes.own:
@@ -219,10 +225,13 @@ class Rounds:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        return self._again.deadline()
+        times = self._again.deadline(), self._ends.deadline()
+        return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
-        """Ask again where nobody could answer."""
+        """Ask again where nobody could answer, and end what took too long."""
+        for to in self._ends.due(now):
+            self._end_empty(self._rounds[to])
         for to in self._again.due(now):
             round_ = self._rounds[to]
             if round_.deadline <= now:
@@ -233,9 +242,11 @@ class Rounds:
     def check(self) -> None:
         """Assert the invariants."""
         self._again.check()
+        self._ends.check()
         for to, round_ in self._rounds.items():
             assert round_.to == to
             assert not round_.is_over
+            assert to in self._ends
             assert round_.asked or to in self._again
         for part, round_ in self._by_part.items():
             assert part in round_.asked

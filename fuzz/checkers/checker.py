@@ -36,6 +36,7 @@ class Sight:
         self.wall_ms = self.least_ms = 0
         # Whose turn it was, or whose work came back.
         self.stirred: Broker | None = None
+        self._stirred_led: list[tuple[int, Partition]] | None = None
         # How many turns there were of all nodes.
         self.turns = 0
         self.clients: list[Client] = []
@@ -52,6 +53,10 @@ class Sight:
         """A turn of a node begins, by its own wall clock and the one that is furthest behind of all."""
         self.now, self.wall_ms, self.least_ms = now, wall_ms, least_ms
         self.turns += 1
+
+    def stir(self, now: int, broker: Broker) -> None:
+        """Something has happened to a node."""
+        self.now, self.stirred, self._stirred_led = now, broker, None
 
     def nodes(self) -> list[Node]:
         """All that live."""
@@ -85,7 +90,9 @@ class Sight:
 
     def stirred_partitions(self) -> list[tuple[int, Partition]]:
         """Those that are led by the node of which something was just heard."""
-        return [] if self.stirred is None else self._led(self.stirred)
+        if self._stirred_led is None:
+            self._stirred_led = [] if self.stirred is None else self._led(self.stirred)
+        return self._stirred_led
 
     def stirred_streams(self) -> list[tuple[int, Partition]]:
         """The same with all their streams."""

@@ -33,7 +33,7 @@ class Watched:
         history = History(terms={self.driven.node.led.topics["orders"].topic.topic_id: TopicTerms(retains=True)})
         self.sight, self.sight.wall_ms = Sight(history), WALL_MS
         self.sight.processes = [Lone("node-1", self.driven.node, SimulatedDisk())]
-        self.sight.stirred = self.sight.processes[0]
+        self.sight.stir(0, self.sight.processes[0])
         self.checker = Retention(self.sight)
 
     @property

@@ -1,5 +1,7 @@
 """The way of one message through a cluster, as the captures of its nodes tell it."""
 
+import pytest
+
 from goqueue.core.capture.following import Witness
 from goqueue.core.capture.replay import Replayer
 from goqueue.core.capture.timeline import Kind, Place, Step, merged
@@ -46,17 +48,19 @@ def published(cluster: DrivenCluster, node: str, value: bytes) -> int:
 
 def followed(notes: list[Notes], place: Place) -> list[Step]:
     """What the nodes' captures say of a message."""
-    return merged([_of_one(one, place) for one in notes])
+    witnesses = [told_again(one, place) for one in notes]
+    assert not any(witness.is_full for witness in witnesses)
+    return merged([witness.steps for witness in witnesses])
 
 
-def _of_one(notes: Notes, place: Place) -> list[Step]:
+def told_again(notes: Notes, place: Place) -> Witness:
+    """Who was there while a node was told its notes again."""
     notes.cut()
     witness = Witness(place)
     replayer = Replayer(VOCABULARY, witness.heard)
     for first, content, block in notes.files:
         assert (replayer.begin(content, first) or (replayer.feed(block) if block else None)) is None
-    assert not witness.is_full
-    return witness.steps
+    return witness
 
 
 def on(steps: list[Step], node: str) -> list[str]:
@@ -170,6 +174,17 @@ def test_of_other_messages_nothing_is_said() -> None:
     assert followed(notes, Place("orders", 0, 2)) == []
     assert followed(notes, Place("orders", 1, 0)) == []
     assert followed(notes, Place("bills", 0, 0)) == []
+
+
+def test_more_steps_than_are_kept_are_left_out_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goqueue.core.capture.following.STEPS_MAX", 5)
+    cluster, notes = started()
+    leader, _, _ = roles(cluster)
+    for _ in range(8):
+        assert isinstance(cluster.answer(leader, Fetch("orders", 0, 0)), Fetched)
+    [one] = [one for one in notes if one.recorder.node.options.node_id == leader]
+    witness = told_again(one, Place("orders", 0, 0))
+    assert (len(witness.steps), witness.is_full) == (5, True)
 
 
 def test_what_a_former_leader_takes_back_is_told() -> None:

@@ -167,13 +167,6 @@ class Site:
         self._settle()
         self.check()
 
-    def begin_turn(self) -> None:
-        """Half a turn: what there is goes to the disk, and nobody has said yet that it is there."""
-        self._perform(self._take())
-        lanes = self.replication.lanes
-        self.letters += lanes.letters
-        lanes.letters = []
-
     def _take(self) -> list[Effect]:
         effects: list[Effect] = []
         for held in self.streams.values():

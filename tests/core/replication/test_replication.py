@@ -335,14 +335,3 @@ def test_retention_removes_nothing_that_not_all_have() -> None:
     cluster.pass_time(3_000)
     log.wake(due)
     assert log.start_offset == 6
-
-
-def test_what_a_leader_was_writing_when_it_was_replaced_counts_as_written_afterwards() -> None:
-    cluster = three(fsync=Fsync.NONE)
-    cluster.site("a").publish(b"1")
-    cluster.site("a").begin_turn()
-    cluster.deliver()
-    cluster.agree("b")
-    cluster.settle()
-    assert cluster.site("b").stored() == [(0, b"1")]
-    assert cluster.site("b").watermark() == 1

@@ -181,3 +181,22 @@ def test_who_waits_waits_at_a_new_leader_as_well() -> None:
     gone.nodes.topics_changed()
     gone.rounds.topics_changed(gone.now)
     assert {name: part[1] for name, part in gone.asked().items()} == {"n4": 600}
+
+
+def test_a_node_that_does_not_answer_is_not_waited_for() -> None:
+    for wait_ms in (0, 900):
+        gone = Gone()
+        to = gone.begin(wait_ms)
+        [part] = gone.asked().values()
+        gone.answer(part, EMPTY)
+        [(name, part)] = gone.asked().items()
+        due = gone.rounds.deadline()
+        assert due is not None
+        assert wait_ms * MS < due <= (wait_ms + 300) * MS
+        gone.now = due
+        gone.rounds.wake(due)
+        gone.rounds.check()
+        assert gone.rounds.take_answers() == [(to, EMPTY)]
+        assert [(node, type(request)) for node, request in gone.told()] == [(name, EndPoll)]
+        gone.answer(part, SOME)
+        assert [type(request) for _, request in gone.told()] == [ReleaseWork]
