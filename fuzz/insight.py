@@ -1,5 +1,6 @@
 """What checkers read inside of nodes, in one place: how far each is in what all agree on, and who it believes to be."""
 
+from goqueue.core.cluster.apply import Topic
 from goqueue.core.node import Node
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
 from goqueue.storage.layout import LOG_ENDING
@@ -9,6 +10,11 @@ from goqueue.storage.simulated import SimulatedDisk
 def agreed_index(node: Node) -> int:
     """The end of what a node knows to be agreed on, and has applied."""
     return node._agreement.agreed_index
+
+
+def agreed_topics(node: Node) -> dict[str, Topic]:
+    """The topics that a node knows to be agreed on, also one that has just begun and may not act on that yet."""
+    return {**node._agreement.state.topics}
 
 
 def term(node: Node) -> int:

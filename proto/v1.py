@@ -104,7 +104,7 @@ class CreateTopicRequest(betterproto.Message):
     """0 for the broker's default."""
 
     replication_factor: int = betterproto.uint32_field(3)
-    """0 for one replica."""
+    """0 for as many as the cluster gives a topic of which nothing is said."""
 
     config: "dict[str, Setting]" = betterproto.map_field(
         4, betterproto.TYPE_STRING, betterproto.TYPE_MESSAGE

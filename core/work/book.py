@@ -341,12 +341,13 @@ class Book:
 
     def _published(self, now: int, number: int, reply: Reply) -> None:
         result = reply.results[0] if isinstance(reply, PublishReply) else reply
+        is_first = number == next(iter(self._appending))
+        batch = self._appending.pop(number)
         if not isinstance(result, Published):
             assert isinstance(result, Refusal)
             self.unreadable(now, result.message)
             return
-        assert number == next(iter(self._appending)), "batches are durable in their order"
-        batch = self._appending.pop(number)
+        assert is_first, "batches are durable in their order"
         if batch.number:
             self.durable = batch.number
             self._turn.stir(self)

@@ -10,7 +10,7 @@ from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
-from goqueue.fuzz.insight import agreed_index
+from goqueue.fuzz.insight import agreed_index, agreed_topics
 from goqueue.fuzz.workloads.client import Client
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -72,7 +72,7 @@ class Sight:
         node = self.node()
         if self.is_cluster:
             if node is not None and agreed_index(node) > self._known[0]:
-                self._known = agreed_index(node), {name: one.topic for name, one in node.led.topics.items()}
+                self._known = agreed_index(node), agreed_topics(node)
             return self._known[1]
         return {} if node is None else {name: one.topic for name, one in node.led.topics.items()}
 

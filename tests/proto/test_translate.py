@@ -80,7 +80,7 @@ def test_a_batch_is_the_nodes_own_to_stamp() -> None:
         (translate.list_topics_request, v1.ListTopicsRequest(), verbs.ListTopics()),
         (translate.describe_node_request, v1.DescribeNodeRequest(), verbs.DescribeNode()),
         (translate.init_producer_request, v1.InitProducerRequest(), verbs.InitProducer()),
-        (translate.create_topic_request, v1.CreateTopicRequest("t"), verbs.CreateTopic("t", 0, 1, {})),
+        (translate.create_topic_request, v1.CreateTopicRequest("t"), verbs.CreateTopic("t", 0, 0, {})),
         (
             translate.create_topic_request,
             v1.CreateTopicRequest(
