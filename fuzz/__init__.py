@@ -1,7 +1,8 @@
 """Fuzzing: what is thrown at the product to see whether it holds.
 
 `bytes/` throws bytes at everything that parses them, guided by coverage. `sim.py` runs whole worlds, drawn from a
-seed: a node on a simulated disk (`world.py`), clients (`workloads/`) on a network (`network.py`), faults
-(`trouble.py`), and what must hold whatever happens (`checkers/`). `command.py` is `goqueue sim`. No broker runs any of
-this, and no package of the product imports it. Start at `bytes/__main__.py` or at `world.py`.
+seed (`case.py`): nodes on simulated machines (`process.py`), letters between them (`post.py`), clients (`workloads/`)
+on a network (`network.py`), faults (`trouble.py`, `calamities.py`), known bugs (`plants.py`), and what must hold
+whatever happens (`checkers/`). `command.py` is `goqueue sim`. No broker runs any of this, and no package of the product
+imports it. Start at `bytes/__main__.py` or at `world.py`.
 """

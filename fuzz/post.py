@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.options import Options
@@ -86,8 +87,6 @@ class Post:
             return
         content: object = letter.message
         if self._options.encodes:
-            from goqueue.core.peers.codec import encode  # noqa: PLC0415
-
             content = b"".join(encode(letter.message))
         sent = _Sent(sender, sender.life, to, to.life, content)
         world.later(self._due(sender, to) - world.now, self._arrive, sent)
@@ -110,8 +109,6 @@ class Post:
         elif sender.life == sent.sender_life or self._options.letters_overtake:
             letter = sent.letter
             if isinstance(letter, bytes):
-                from goqueue.core.peers.codec import decode  # noqa: PLC0415
-
                 letter = decode(letter)
             to.take_letter(sender.node_id, letter)
 

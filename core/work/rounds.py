@@ -10,8 +10,9 @@ round: the others are told so, and what they may have given meanwhile is handed 
     AT ONCE  --a node gives, or all have nothing-->  over
              --all refuse for a passing reason-->  AT ONCE again, a little later
 
-What is under way when a round ends is heard of all the same, so that nothing stays leased to a poll that is over. A node
-that does not answer is not waited for: a round ends soon after its time, as its member is heard of again only then.
+What is under way when a round ends is heard of all the same, so that nothing stays leased to a poll that is over. A
+node that does not answer is not waited for: a round ends soon after its time, as its member is heard of again only
+then.
 
 Invariants: a poll is answered once, or forgotten; each part of a round is one number, and belongs to one round.
 """

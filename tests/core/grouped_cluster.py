@@ -31,12 +31,12 @@ S = 1_000 * MS
 class GroupedCluster(DrivenCluster):
     """Nodes that know each other, and the topic `orders`."""
 
-    def __init__(self, partitions: int = 3, **config: object) -> None:
+    def __init__(self, partitions: int = 3, replicas: int = 3, **config: object) -> None:
         super().__init__(3)
         self.until(lambda: bool(self.controller()))
         self.until(lambda: all(len(self.node(name).peers()) >= 2 for name in self.living()))
         self.advance(1_000)
-        made = self.answer("n1", CreateTopic("orders", partitions, 3, config))
+        made = self.answer("n1", CreateTopic("orders", partitions, replicas, config))
         assert isinstance(made, TopicReply), made
         self.until(lambda: all(self.leader("orders", number) for number in range(partitions)))
 

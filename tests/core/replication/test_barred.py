@@ -4,7 +4,7 @@ from tests.core.replication.replicated import Cluster
 
 
 def test_one_that_caught_up_while_it_was_barred_is_asked_for_once_it_is_freed() -> None:
-    cluster = Cluster(["a", "b", "c"])
+    cluster = Cluster("a", "b", "c")
     cluster.agree("a")
     cluster.settle()
     leader = cluster.site("a")

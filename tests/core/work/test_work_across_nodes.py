@@ -305,3 +305,50 @@ def test_a_queue_keeps_its_ways_while_its_group_is_not_known() -> None:
     assert not groups.knows("workers")
     work.topics_changed(cluster.now)
     assert (queue.settings.key_ordered, queue.settings.max_attempts) == (True, 2)
+
+
+def test_a_queue_goes_on_when_its_ledger_had_too_few_replicas_for_a_while() -> None:
+    cluster = GroupedCluster(1, min_insync_replicas=3)
+    leader = cluster.leader("orders")
+    member = cluster.share(leader, session_ms=60_000)
+    assert cluster.poll(leader, member) == {}
+    cluster.publish(b"a", partition=0)
+    [gone, *_] = cluster.others(leader, cluster.controller())
+    cluster.kill(gone)
+    placed = cluster.node(leader).led.topics["orders"].placement
+    cluster.until(lambda: gone not in getattr(placed(0), "isr", []))
+    refused = cluster.members[leader].answers
+    to = cluster.ask(leader, PollWork("workers", member))
+    cluster.until(lambda: to in refused)
+    assert isinstance(refused.pop(to), Refusal)
+    cluster.advance(2_000)
+    cluster.start(gone)
+    cluster.until(lambda: gone in getattr(placed(0), "isr", []))
+    cluster.advance(2_000)
+    assert [*cluster.poll(leader, member)] == [b"a"]
+
+
+def test_a_ledger_that_lacked_replicas_goes_on_when_they_are_back() -> None:
+    cluster = GroupedCluster(1, 2, min_insync_replicas=2)
+    cluster.publish(b"a", partition=0)
+    leader = cluster.leader("orders", 0)
+    placement = cluster.node(leader).led.topics["orders"].placement(0)
+    assert placement is not None
+    [follower] = [name for name in placement.replicas if name != leader]
+    member = cluster.share(leader, session_ms=600_000)
+    assert cluster.poll(leader, member).keys() == {b"a"}
+    cluster.kill(follower)
+    cluster.advance(12_000)
+    cluster.advance(30_000)
+    to = cluster.ask(leader, PollWork("workers", member))
+    cluster.advance(2_000)
+    polled = cluster.members[leader].answers.get(to)
+    assert not isinstance(polled, PolledWork) or not polled.parts
+    cluster.start(follower)
+    cluster.advance(10_000)
+    given: dict[bytes, tuple[ReceiptRun, int]] = {}
+    for _ in range(30):
+        given |= cluster.poll(leader, member)
+        cluster.advance(500)
+    assert given.keys() == {b"a"}
+    assert cluster.ack(leader, given[b"a"][0]).done == 1
