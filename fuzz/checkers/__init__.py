@@ -32,9 +32,11 @@ from goqueue.fuzz.checkers.visibility import Visibility
 from goqueue.fuzz.checkers.votes import Votes
 from goqueue.fuzz.checkers.watermark import Watermark
 
+# What only several nodes can break; with one they see nothing.
+OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Leaders, Placements, Replicas, Votes)
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
     Leasing, KeyOrder, Delays, Endings,
-    Controllers, Leaders, Placements, Replicas, Votes,
+    *OF_CLUSTERS,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goqueue.fuzz.checkers import CHECKERS
+from goqueue.fuzz.checkers import CHECKERS, OF_CLUSTERS
 from goqueue.fuzz.sim import run_world
 from tests.fuzz.planted_bugs import BUGS as BUGS_OF_LOGS
 from tests.fuzz.planted_bugs import Bug
@@ -37,4 +37,5 @@ def test_every_checker_is_the_first_to_find_some_bug() -> None:
             verdicts = (run_world(seed, options=bug.worlds()) for seed in range(SEEDS))
             verdict = next(verdict for verdict in verdicts if verdict.violation is not None)
         found.update(checker.__name__ for checker in CHECKERS if f"{checker.__name__}." in verdict.place)
-    assert found >= {checker.__name__ for checker in CHECKERS}
+    # Those of clusters have theirs in test_planted_cluster_bugs.py.
+    assert found >= {checker.__name__ for checker in CHECKERS if checker not in OF_CLUSTERS}
