@@ -18,7 +18,8 @@ SECONDS_MAX = 60
 # A letter is on its way for a moment after its message was rejected.
 LOOKS = ("goqueue dlq list", "goqueue dlq peek")
 TIME = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
-SPAN = re.compile(r"\b[0-9]+d[0-9]+h\b")
+# Within an hour of a whole number of days there are no hours.
+SPAN = re.compile(r"\b[0-9]+d(?:[0-9]+h)?\b")
 
 
 def timeless(lines: list[str]) -> list[str]:
