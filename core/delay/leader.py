@@ -358,7 +358,9 @@ class DelayLeader:
 
     def _make(self, slot: Slot) -> Calendar:
         calendar = self._calendars[slot] = Calendar(Errands(slot, self.wishes, self._owners), self._delivered)
-        data_stream = self._site.led.partition(*slot)
+        leader = self._site.led.topics.get(slot[0])
+        # Also while this node may not act as a leader: nobody says again that the stream is open.
+        data_stream = None if leader is None else leader.partition(slot[1])
         if isinstance(data_stream, Partition) and data_stream.log.unsound is None and data_stream.is_settled:
             calendar.data_stream = data_stream
         return calendar
