@@ -162,6 +162,10 @@ def test_a_partition_moves_to_another_node_and_is_seen_on_its_way(tmp_path: Path
                 begun = await client.post("/admin/reassignment", json={"partitions": [move]})
                 assert (begun.status_code, begun.json()["id"]) == (202, "orders-0")
             await cluster.until("a", "/admin/reassignment/orders-0", lambda found: not found["reassignments"])
+            # Whoever leads goes on leading as long as it is one of them; the first leads when that is asked for.
+            async with cluster["b"].client() as client:
+                asked = await client.post("/admin/elections", json={})
+                assert asked.status_code == 200
             found = await cluster.until(
                 "c", "/topics/orders/partitions", lambda found: found["partitions"][0]["leader"] == spare
             )
