@@ -171,8 +171,10 @@ class Leading:
                 self._alter(leader, topic)
             leader.topic = topic
             self._place(now, leader)
-        if name not in state.removing:
+        if name not in state.removing or not self._has_folder(name):
+            # All know that it is gone here; others may still have theirs.
             self._unsaid.pop(name, None)
+        if name not in state.removing:
             self._answer_deleters(name)
         elif self._has_folder(name) and name not in self._removals and name not in self._unsaid:
             self._removals[name] = None

@@ -250,6 +250,11 @@ class Node:
         """The cluster that this node belongs to; empty while that is not agreed."""
         return self._agreement.state.cluster_id
 
+    @property
+    def problem(self) -> str:
+        """Why the cluster does not let this node in, for people; empty where nothing is wrong."""
+        return "" if self._peering is None else self._peering.attendance.problem
+
     def peers(self) -> dict[str, str]:
         """Where other nodes are reached; the same object until that changes."""
         return {} if self._peering is None else self._peering.addresses

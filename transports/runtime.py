@@ -212,12 +212,15 @@ class Runtime:
             await self._pause(until)
 
     async def _turns(self) -> None:
-        clock_due = 0
+        clock_due, problem = 0, ""
         while True:
             now = time.monotonic_ns()
             if now >= clock_due:
                 self._node.clock_moved(now, system_wall_ms())
                 clock_due = now + _CLOCK_NS
+                if self._node.problem not in ("", problem):
+                    self._report(f"the cluster does not let this node in: {self._node.problem}")
+                problem = self._node.problem
             self._turn(now)
             self._follow_peers()
             await self._pause(clock_due)

@@ -27,11 +27,14 @@ _ROUNDS_MAX = 2_000
 class DrivenMember:
     """One node of a cluster, with its disk, alive or not."""
 
-    def __init__(self, node_id: str, founders: list[str], rack: str, recorded: Callable[[Node], Node]) -> None:
+    def __init__(
+        self, node_id: str, founders: list[str], rack: str, recorded: Callable[[Node], Node], *, disk_id: str = ""
+    ) -> None:
         self.node_id = node_id
         self.founders = founders
         self.rack = rack
         self.disk = SimulatedDisk(Random(node_id))
+        self.disk_id = disk_id or f"disk-of-{node_id}"
         self.incarnation = 0
         self.node: Node | None = None
         self.node_disk: NodeDisk | None = None
@@ -50,7 +53,7 @@ class DrivenMember:
             f"{self.node_id}:8080",
             f"{self.node_id}:9000",
             incarnation=self.incarnation,
-            disk_id=f"disk-of-{self.node_id}",
+            disk_id=self.disk_id,
         )
         options = NodeOptions(self.node_id, "1.0", 1, seed=hash_of(self.node_id, self.incarnation), cluster=cluster)
         self.node = self._recorded(Node(options, Clock(now, WALL_MS + now // _MS), now))

@@ -28,7 +28,7 @@ from goqueue.core.verbs import (
     Refusal,
     TopicReply,
 )
-from tests.core.driven_cluster import DrivenCluster
+from tests.core.driven_cluster import DrivenCluster, DrivenMember
 
 
 def with_topic(name: str = "orders", partitions: int = 1, **config: object) -> DrivenCluster:
@@ -265,6 +265,18 @@ def test_a_planned_stop_holds_up_nobody() -> None:
         publish(cluster, other, b"after", partition=partition)
     assert cluster.now - begun < 300_000_000
     assert read(cluster, other) == [b"before", b"meanwhile", b"after"]
+
+
+def test_a_node_under_a_known_name_with_another_folder_is_told_why_it_stays_outside() -> None:
+    cluster = with_topic()
+    cluster.kill("n3")
+    cluster.members["n3"] = DrivenMember("n3", [], "", lambda node: node, disk_id="another")
+    cluster.start("n3")
+    for other in ("n1", "n2"):
+        cluster.node("n3").peer_met(cluster.now, other)
+    cluster.until(lambda: cluster.node("n3").problem != "", 20_000)
+    assert "n3" in cluster.node("n3").problem
+    assert cluster.leader("orders") != "n3"
 
 
 def test_a_node_that_is_cut_off_names_no_leaders() -> None:
