@@ -1,9 +1,9 @@
-"""Spark's view of a data folder: every record of its topics as a row, read from the segment files themselves.
+"""Spark over GoQueue: topics and captures as DataFrames, and jobs over them.
 
-It needs no broker, asks none, and writes nothing: `goqueue.core` and `goqueue.storage` are used for reading only.
-`datasource.py` is what Spark talks to and the one module that imports pyspark; behind it are planning (`planning.py`:
-which segments), reading (`segments.py`: which bytes of them), parsing (`fields.py`: where records and their parts lie)
-and columns (`columns.py`: the schema, and Arrow arrays of it). Those are plain functions, and run without a JVM.
+`datasource.py` is what `spark.read.format("goqueue")` reaches; behind it are `records` (segment files), `facts`
+(captures) and `live` (a running cluster), and for writing `sinking`. The jobs are `captures` (replay), `reports`, `checks` and
+`exporting`; `command.py` is their command line, `session.py` the Spark that they share. What a task does is a plain
+function from Arrow to Arrow wherever it can be, so most of it runs and is tested without a JVM.
 
 docs/spark.md says how to use it.
 """

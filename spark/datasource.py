@@ -18,9 +18,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from goqueue.spark.columns import COLUMNS, SCHEMA_DDL
-from goqueue.spark.planning import SegmentPlan, UnreadableError, plan
-from goqueue.spark.rows import read_rows
+from goqueue.spark.records.columns import COLUMNS, SCHEMA_DDL
+from goqueue.spark.records.planning import SegmentPlan, UnreadableError, plan
+from goqueue.spark.records.rows import read_rows
 
 _OPTIONS = ("path", "topic", "control", "damaged")
 

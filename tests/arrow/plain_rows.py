@@ -9,9 +9,9 @@ import pyarrow as pa
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.spark.columns import ARROW_SCHEMA
-from goqueue.spark.planning import SegmentPlan, plan
-from goqueue.spark.rows import read_rows
+from goqueue.spark.records.columns import ARROW_SCHEMA
+from goqueue.spark.records.planning import SegmentPlan, plan
+from goqueue.spark.records.rows import read_rows
 
 Row: TypeAlias = tuple[Any, ...]
 

@@ -11,8 +11,8 @@ from goqueue.core.records.batch import HEADER_BYTES, Codec, Header, read_header,
 from goqueue.core.records.build import Entry, encode, rebuild
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT64_MAX, encode_varint, encode_varlong
-from goqueue.spark.fields import Fields, Span, parse
-from goqueue.spark.segments import Run, Section
+from goqueue.spark.records.fields import Fields, Span, parse
+from goqueue.spark.records.segments import Run, Section
 from tests.core.records.samples import EMPTY_RECORD, NOW_MS, PLAIN, entries, framed
 
 # Offset, timestamp, key, value, headers.

@@ -11,9 +11,9 @@ from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.compression import compress
 from goqueue.core.records.control import ControlMarker, encode_marker
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.spark.columns import ARROW_SCHEMA, COLUMNS
-from goqueue.spark.planning import UnreadableError, plan
-from goqueue.spark.rows import read_rows
+from goqueue.spark.records.columns import ARROW_SCHEMA, COLUMNS
+from goqueue.spark.records.planning import UnreadableError, plan
+from goqueue.spark.records.rows import read_rows
 from goqueue.storage.errors import DamageError
 from goqueue.storage.files import FileDisk
 from goqueue.storage.layout import FormatError

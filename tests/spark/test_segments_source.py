@@ -15,9 +15,9 @@ from goqueue.core.log.config import Fsync, LogConfig
 from goqueue.core.records.batch import Codec, Lane
 from goqueue.core.records.build import encode
 from goqueue.core.records.control import ControlMarker, encode_marker
-from goqueue.spark.columns import ARROW_SCHEMA
+from goqueue.spark.records.columns import ARROW_SCHEMA
 from goqueue.spark.datasource import GoQueueSource, SegmentPartition
-from goqueue.spark.planning import SegmentPlan, UnreadableError
+from goqueue.spark.records.planning import SegmentPlan, UnreadableError
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import OpenLog
 from tests.storage.logbook import NOW_MS, flip

@@ -12,10 +12,10 @@ import pyarrow as pa
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import Header
 from goqueue.core.records.record import iterate
-from goqueue.spark.columns import Rows
-from goqueue.spark.fields import parse
-from goqueue.spark.planning import SegmentPlan
-from goqueue.spark.segments import (
+from goqueue.spark.records.columns import Rows
+from goqueue.spark.records.fields import parse
+from goqueue.spark.records.planning import SegmentPlan
+from goqueue.spark.records.segments import (
     RUN_BYTES,
     OnDamage,
     Run,

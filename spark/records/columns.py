@@ -15,7 +15,7 @@ from attrs import define
 
 from goqueue.core.records.batch import LANE_MASK, LANE_SHIFT, NO_PRODUCER
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.spark.fields import Fields, Integers, Span
+from goqueue.spark.records.fields import Fields, Integers, Span
 
 # Spark counts microseconds in 64 bits, which end in the year 294247; later times are shown as that moment.
 _MS_MAX = INT64_MAX // 1000

@@ -19,7 +19,7 @@ from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import Header
 from goqueue.core.records.headers import Headers, decode_headers
 from goqueue.core.records.varint import INT32_MAX, INT64_MAX, MEANT, decode_varint
-from goqueue.spark.segments import Run
+from goqueue.spark.records.segments import Run
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Octets: TypeAlias = npt.NDArray[np.uint8]

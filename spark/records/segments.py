@@ -20,7 +20,7 @@ from goqueue.core.errors import BatchError
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment
 from goqueue.core.records.batch import CODEC_MASK, HEADER_BYTES, Header, read_header, validate
 from goqueue.core.records.compression import decompress
-from goqueue.spark.planning import SegmentPlan
+from goqueue.spark.records.planning import SegmentPlan
 from goqueue.storage.disk import File
 from goqueue.storage.errors import DamageError
 from goqueue.storage.files import FileDisk
