@@ -117,8 +117,8 @@ KINDS: Final[dict[str, str]] = {
     "started": "A process began; value 1 where the capture began with it.",
     "leads": "The node began to lead a partition: topic, partition, epoch, end of its log, value its high watermark.",
     "follows": "The node began to follow a leader, or nobody: topic, partition, epoch, peer.",
-    "placed": "It was agreed where a partition is: topic, partition, epoch, peer the leader or null, value the version, "
-    "detail the replicas and in-sync replicas as 'replicas a,b,c isr a,b'.",
+    "placed": "It was agreed where a partition is: topic, partition, epoch, peer the leader or null, value the "
+    "version, detail the replicas and in-sync replicas as 'replicas a,b,c isr a,b'.",
     "standing": "It was agreed how a node stands: peer the node, cause live, draining, stopping, dead or removed.",
     "voted": "A vote was given to be kept: epoch the term, peer for whom.",
     "elected": "The node became controller: epoch the term.",
