@@ -26,6 +26,7 @@ from goqueue.core.cluster.tally import Tally
 from goqueue.core.cluster.verbs import (
     AlterIsr,
     CatchingUp,
+    ClusterFigures,
     ClusterReply,
     DescribeCluster,
     DescribeReassignments,
@@ -126,8 +127,7 @@ class Peering:
             self._doors.answer(to, self._described(now))
         elif isinstance(request, MeasureCluster):
             figures = self.tally.figures(state, is_controller=self.controller.is_active)
-            figures.bytes_replicated_total = self.replication.counts.bytes_in
-            self._doors.answer(to, figures)
+            self._doors.answer(to, self._with_replication(figures))
         elif not self.controller.is_active:
             message = "this node is not the controller"
             leader = self._agreement.controller
@@ -136,6 +136,13 @@ class Peering:
             self._doors.answer(to, self.controller.heartbeat(now, state, request))
         else:
             self._doors.answer(to, self.controller.reassignments(state, request))
+
+    def _with_replication(self, figures: ClusterFigures) -> ClusterFigures:
+        counts = self.replication.measure()
+        figures.bytes_replicated_total = counts.bytes_in
+        for (topic, _), behind in counts.lag.items():
+            figures.replication_lag[topic] = max(behind, figures.replication_lag.get(topic, 0))
+        return figures
 
     def _described(self, now: int) -> ClusterReply:
         agreement, controller = self._agreement, self.controller

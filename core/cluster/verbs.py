@@ -302,6 +302,8 @@ class ClusterFigures:
     leader_election_latency_ms_sum: int
     # What the node has fetched as a follower.
     bytes_replicated_total: int = 0
+    # By topic: how many records the last follower of any partition that the node leads is behind.
+    replication_lag: dict[str, int] = field(factory=dict)
 
 
 ClusterRequest = (

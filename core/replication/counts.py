@@ -5,7 +5,7 @@ from attrs import define, field
 
 @define
 class ReplicationCounts:
-    """Plain counters; `lag` tells by topic and partition how many records the furthest follower in sync is behind."""
+    """Plain counters; `lag` tells by topic and partition how many records the last follower is behind."""
 
     batches_in: int = 0
     bytes_in: int = 0

@@ -326,7 +326,7 @@ class Replication:
             pulling.wake(now)
 
     def measure(self) -> ReplicationCounts:
-        """What was done so far, and how far behind followers in sync are."""
+        """What was done so far, and how far followers are behind."""
         self.counts.lag = self._sources.lag()
         return self.counts
 

@@ -308,15 +308,13 @@ class Sources:
                 self._lanes.moved[partition.log.stream] = partition
 
     def lag(self) -> dict[tuple[str, int], int]:
-        """How many records the last of those in sync is behind, by partition."""
+        """How many records the last of the followers is behind, in sync or not, by partition."""
         lag: dict[tuple[str, int], int] = {}
         for team in self._insync.values():
-            counted = team.leadership.counted
             behind = [
                 partition.log.next_offset - max(end.kept, partition.log.start_offset)
                 for partition in team.streams.values()
-                for follower, end in partition.ends.items()
-                if follower in counted
+                for end in partition.ends.values()
             ]
             lag[team.topic, team.number] = max(behind, default=0)
         return lag

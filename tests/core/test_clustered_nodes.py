@@ -3,11 +3,13 @@
 import pytest
 
 from goqueue.core.cluster.verbs import (
+    ClusterFigures,
     ClusterReply,
     DescribeCluster,
     DescribeReassignments,
     Drain,
     DrainReply,
+    MeasureCluster,
     Reassign,
     ReassignmentsReply,
     ReplicaMove,
@@ -127,6 +129,25 @@ def test_a_node_that_comes_back_catches_up_and_is_in_sync_again() -> None:
     replica = cluster.node(leader).led.held("logs/orders/0")
     assert replica is not None
     assert replica.log.next_offset == 2
+
+
+def lag_of(cluster: DrivenCluster, name: str) -> dict[str, int]:
+    figures = cluster.answer(name, MeasureCluster())
+    assert isinstance(figures, ClusterFigures)
+    return figures.replication_lag
+
+
+def test_a_follower_that_is_gone_shows_in_what_its_leader_says_of_the_topic() -> None:
+    cluster = with_topic()
+    leader = cluster.leader("orders")
+    publish(cluster, leader, b"1")
+    cluster.until(lambda: lag_of(cluster, leader) == {"orders": 0})
+    away = next(name for name in cluster.living() if name not in (leader, cluster.controller()))
+    cluster.kill(away)
+    publish(cluster, leader, b"2", b"3")
+    assert lag_of(cluster, leader) == {"orders": 2}
+    cluster.start(away)
+    cluster.until(lambda: lag_of(cluster, leader) == {"orders": 0})
 
 
 def test_without_the_controller_another_one_makes_topics() -> None:

@@ -83,12 +83,13 @@ def test_a_distribution_is_cumulative_and_a_bound_belongs_to_what_lies_below_it(
 
 
 def test_a_cluster_is_counted_and_what_went_between_its_nodes() -> None:
-    figures = ClusterFigures(3, 2, False, 12, 4, 1, 30, {"a": 5, "b": 6}, 2, 9, 1, 7, 6, 8, 1500)
+    figures = ClusterFigures(3, 2, False, 12, 4, 1, 30, {"a": 5, "b": 6}, 2, 9, 1, 7, 6, 8, 1500, 77, {"t": 3})
     found = page(cluster=figures, peers=PeerMeters(letters_sent=70, letters_dropped=2, bytes_received=900))
     expected = {
         "nodes_total": "3", "nodes_healthy": "2", "is_controller": "0", 'leaders_per_node{node="b"}': "6",
         "under_replicated_partitions": "4", "offline_partitions": "1", "isr_shrinks_total": "7",
-        "leader_election_latency_seconds_total": "1.5", "peer_letters_sent_total": "70",
+        "leader_election_latency_seconds_total": "1.5", 'replication_lag{topic="t"}': "3",
+        "bytes_replicated_total": "77", "peer_letters_sent_total": "70",
         "peer_letters_dropped_total": "2", "peer_bytes_received_total": "900",
     }  # fmt: skip
     assert {name: found[f"goqueue_cluster_{name}"] for name in expected} == expected
