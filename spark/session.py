@@ -39,14 +39,19 @@ _LOCAL = {
 def open_session(
     master: str = "local[*]", name: str = "goqueue", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session that knows the source `goqueue`; the one that runs already, if there is one."""
+    """A session that knows the source `goqueue`; the one that runs already, if there is one.
+
+    Without a master it is whatever spark-submit has been told.
+    """
     chosen = dict(_OURS)
     if master.startswith("local"):
         # Else the workers run whichever Python comes first, and listen on whatever the host's name means.
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         chosen |= _LOCAL | _quiet_java()
-    builder = SparkSession.builder.master(master).appName(name)
+    builder = SparkSession.builder.appName(name)
+    if master:
+        builder = builder.master(master)
     for key, value in (chosen | dict(settings or {})).items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()

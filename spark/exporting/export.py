@@ -1,0 +1,153 @@
+"""The steps of an export, of which any may be the last one: whatever is left by then is made good by the next export.
+
+1. What the last manifest names and is not in its place yet is put there.
+2. Records from where that manifest ends on are written into a folder of this export's own, below `_staging`.
+3. What was written is looked at: which offsets of which partitions, in which files.
+4. The manifest that says so is committed. This is the moment at which the records are exported: before it nothing of
+   them counts, after it all of them do.
+5. The files are put in their places, and the folder of the export goes.
+
+So a reader of Parquet, who knows nothing of manifests and passes over names that begin with `_`, sees no record twice
+and none of an export that failed. Folders of exports that came to nothing are removed as soon as their number is
+another's.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from attrs import define, field
+
+from goqueue.spark.exporting.folder import Folder
+from goqueue.spark.exporting.manifest import (
+    ExportError,
+    Manifest,
+    Span,
+    decode_manifest,
+    encode_manifest,
+    name_of,
+    number_of,
+)
+
+MANIFESTS = "_goqueue"
+STAGING = "_staging"
+_STAGED = re.compile(r"([0-9]+)-[0-9a-z]+")
+_ENDING = ".parquet"
+
+
+# Writes the records of a topic from some offsets on, below a folder, and says which there were by partition.
+Stage: TypeAlias = Callable[[Mapping[int, int], str], dict[int, Span]]
+
+
+@define
+class Exported:
+    """What an export brought: no manifest where there was nothing new."""
+
+    manifest: Manifest | None = None
+    # How many files of an earlier export were still to be put in their places.
+    mended: int = 0
+    missed: dict[int, list[int]] = field(factory=dict)
+
+
+class Export:
+    """A folder that a topic is exported into, one export after another."""
+
+    def __init__(self, folder: Folder, topic: str, told: Callable[[str], None] = lambda _: None) -> None:
+        self._folder = folder
+        self._topic = topic
+        self._told = told
+
+    def last(self) -> Manifest | None:
+        """The last manifest. Raises ExportError when it cannot be read, or is another topic's."""
+        numbers = [number for name in self._folder.names(MANIFESTS) if (number := number_of(name)) is not None]
+        if not numbers:
+            return None
+        name = f"{MANIFESTS}/{name_of(max(numbers))}"
+        manifest = decode_manifest(f"{self._folder.path}/{name}", self._folder.read(name))
+        if manifest.topic != self._topic:
+            raise ExportError(f"{self._folder.path} holds the topic {manifest.topic!r}, not {self._topic!r}")
+        return manifest
+
+    def ends(self) -> dict[int, int]:
+        """The offset at which each partition goes on."""
+        last = self.last()
+        return {} if last is None else {partition: span.end for partition, span in last.spans.items()}
+
+    def run(self, stage: Stage, beginnings: Mapping[int, int], token: str, *, allow_gaps: bool = False) -> Exported:
+        """Export what is new; `beginnings` are the first offsets that each partition still has.
+
+        `token` is unlike that of any other export. Raises ExportError.
+        """
+        last = self.last()
+        mended = self._settle(last)
+        ends = {} if last is None else {partition: span.end for partition, span in last.spans.items()}
+        missed = self._missed(ends, beginnings, allow_gaps=allow_gaps)
+        starts = {partition: max(first, ends.get(partition, first)) for partition, first in beginnings.items()}
+        number = 1 if last is None else last.number + 1
+        staging = f"{number}-{token}"
+        found = stage(starts, f"{self._folder.path}/{STAGING}/{staging}")
+        if not found:
+            self._folder.remove(f"{STAGING}/{staging}")
+            return Exported(None, mended, missed)
+        manifest = self._manifest(number, staging, starts, ends, found, missed)
+        if not self._folder.commit(f"{MANIFESTS}/{name_of(number)}", encode_manifest(manifest)):
+            self._folder.remove(f"{STAGING}/{staging}")
+            raise ExportError(f"another export into {self._folder.path} was faster; this one has changed nothing")
+        self._settle(manifest)
+        return Exported(manifest, mended, missed)
+
+    def _missed(
+        self, ends: Mapping[int, int], beginnings: Mapping[int, int], *, allow_gaps: bool
+    ) -> dict[int, list[int]]:
+        missed = {
+            partition: [end, beginnings[partition]]
+            for partition, end in ends.items()
+            if beginnings.get(partition, end) > end
+        }
+        for partition, (first, end) in missed.items():
+            words = f"{self._topic}/{partition}: offsets {first} to {end} were removed before they were exported"
+            if not allow_gaps:
+                raise ExportError(f"{words}; allow gaps to go on without them")
+            self._told(words)
+        return missed
+
+    def _manifest(
+        self,
+        number: int,
+        staging: str,
+        starts: Mapping[int, int],
+        ends: Mapping[int, int],
+        found: Mapping[int, Span],
+        missed: dict[int, list[int]],
+    ) -> Manifest:
+        spans = {partition: Span(end, end, 0) for partition, end in ends.items()}
+        for partition, span in found.items():
+            if span.first < starts.get(partition, 0):
+                raise ExportError(f"{self._topic}/{partition}: offset {span.first} was read, which is exported already")
+            spans[partition] = Span(starts.get(partition, span.first), span.end, span.count)
+        written = [one for one in self._folder.walk(f"{STAGING}/{staging}") if _is_content(one)]
+        return Manifest(number, self._topic, staging, spans, [_final(number, one) for one in written], missed)
+
+    def _settle(self, manifest: Manifest | None) -> int:
+        """Put in place what a manifest names, and remove what can never be named by one any more."""
+        if manifest is None:
+            return 0
+        inside = f"{STAGING}/{manifest.staging}"
+        waiting = [one for one in self._folder.walk(inside) if _is_content(one)]
+        for one in waiting:
+            self._folder.move(f"{inside}/{one}", _final(manifest.number, one))
+        for name in self._folder.names(STAGING):
+            staged = _STAGED.fullmatch(name)
+            if staged is not None and int(staged[1]) <= manifest.number:
+                self._folder.remove(f"{STAGING}/{name}")
+        return len(waiting)
+
+
+def _is_content(path: str) -> bool:
+    return path.endswith(_ENDING) and not path.rpartition("/")[2].startswith((".", "_"))
+
+
+def _final(number: int, path: str) -> str:
+    """Where a file of an export goes: into the folder of its date and hour, under a name that no other export gives."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}{number:08d}-{name}"
