@@ -43,6 +43,8 @@ class Code(StrEnum):
     CORRUPT_BATCH = "corrupt_batch"
     TOO_LARGE = "too_large"
     OUT_OF_ORDER = "out_of_order_sequence"
+    # It was taken before; where it went is not remembered.
+    DUPLICATE = "duplicate_sequence"
     FENCED = "producer_fenced"
     GROUP_NOT_FOUND = "group_not_found"
     GROUP_NOT_EMPTY = "group_not_empty"

@@ -17,6 +17,7 @@ from goqueue.core.groups.verbs import DeleteGroup, Joined, JoinGroup, LeaveGroup
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.verbs import Refusal
+from goqueue.core.work.receipts import read_stem
 from goqueue.core.work.verbs import (
     AckWork,
     ExtendWork,
@@ -122,10 +123,10 @@ class Deliveries:
 
     # --- what is asked
 
-    def asked(self, now: int, request: Request) -> None:
-        """Note what may come of a request."""
+    def asked(self, now: int, request: Request, *, coordinates: bool) -> None:
+        """Note what may come of a request, to the coordinator or to another node."""
         if isinstance(request, PollWork):
-            self._heard(request.member_id, now)
+            self.heard(request.member_id, now, counts=coordinates)
         elif isinstance(request, LeaveGroup) and request.member_id in self._members:
             self._members[request.member_id].has_left = True
         elif isinstance(request, DeleteGroup | ResetOffsets) and request.group in self.terms:
@@ -156,10 +157,11 @@ class Deliveries:
         fate.may_be_settled = fate.may_be_settled or isinstance(request, AckWork | RejectWork) or is_last
         fate.may_be_dead = fate.may_be_dead or isinstance(request, RejectWork) or is_last
 
-    def _heard(self, member_id: str, now: int) -> None:
+    def heard(self, member_id: str, now: int, *, counts: bool = True) -> None:
+        """A member has spoken; that counts once the coordinator has heard of it."""
         member = self._members.get(member_id)
         if member is not None and member.lives(now):
-            member.heard = now
+            member.heard = now if counts else member.heard
         elif member is not None:
             # It may have been given up before it spoke.
             member.has_left = True
@@ -218,6 +220,10 @@ class Deliveries:
         self._holds[run.stem, given.spot[3]] = hold
         fate.holds.append(hold)
         fate.attempt = run.attempt
+
+    def was_given(self, spot: Spot, lease: int) -> bool:
+        """Whether anybody was told that it has a message, under the lease of a number."""
+        return any(hold.spot == spot and read_stem(stem).lease == lease for (stem, _), hold in self._holds.items())
 
     def live(self, now: int, fate: Fate) -> Hold | None:
         """A lease that cannot be over, if there is one; leases that are over by time may have been the last."""

@@ -1,9 +1,14 @@
 """What checkers read inside of nodes, in one place: how far each is in what all agree on, and who it believes to be."""
 
+from collections.abc import Iterator
+
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.node import Node
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
-from goqueue.storage.layout import LOG_ENDING
+from goqueue.core.records.entries import entries_in
+from goqueue.core.work.records import WORK_CODEC, Doomed, unpacked_runs
+from goqueue.core.work.window import Run
+from goqueue.storage.layout import LOG_ENDING, segment_of
 from goqueue.storage.simulated import SimulatedDisk
 
 
@@ -26,6 +31,18 @@ def batches(disk: SimulatedDisk, stream: str, name: str, position: int) -> list[
     """The whole batches in a file of a stream from a position on, durable or not, and where each is."""
     content = disk.seen_bytes(f"{stream}/{name}{LOG_ENDING}", position)
     return [(position + at, header) for at, header in whole_batches(content)]
+
+
+def given_up(disk: SimulatedDisk, ledger: str, group: str) -> Iterator[tuple[int, list[Run]]]:
+    """What a group gave up by a ledger on a disk, durable or not, and under which leases."""
+    files = disk.names(ledger) if disk.is_folder(ledger) else []
+    for name in filter(None, map(segment_of, files)):
+        content = disk.seen_bytes(f"{ledger}/{name}{LOG_ENDING}")
+        for position, header in whole_batches(content):
+            for key, value in entries_in(content[position : position + header.size]):
+                record = WORK_CODEC.decode(value) if key == group.encode() and value is not None else None
+                if isinstance(record, Doomed):
+                    yield record.lease, unpacked_runs(record.runs)
 
 
 def whole_batches(content: bytes) -> list[tuple[int, Header]]:

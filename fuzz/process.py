@@ -337,6 +337,7 @@ class Process:
                 node.peer_lost(now, peer)
         letters, self._letters = self._letters, []
         for sender, letter in letters:
+            self.world.witness.read(self.node_id, sender, letter)
             node.receive(now, sender, letter)
 
     def _duration(self, work: Work) -> int:

@@ -14,6 +14,8 @@ _LOOK_FIRST_NS, _LOOK_MOST_NS = 300_000_000, 3_000_000_000
 _WATCHED_NS = 20_000_000_000
 # A member that is gone is given up after its session, and one that lets go of nothing after a minute.
 _SETTLED_NS = 300_000_000_000
+# Leaders come back to first replicas up to 45 s after the last node, and then another is coordinator.
+_RETURNED_NS = 45_000_000_000
 
 
 class Settling:
@@ -51,7 +53,19 @@ class Settling:
             pass
 
     def see_end(self) -> None:
-        """The sessions are over, save where the world had no patience for that."""
-        if self._members and not self._world.history.rotten:
+        """The sessions are over, save where the world had no patience for that.
+
+        A coordinator that takes over gives every member a whole session.
+        """
+        world = self._world
+        if not self._members or world.history.rotten:
+            return
+        again_ns = _RETURNED_NS + world.options.session_ms_max * 1_000_000 if world.sight.is_cluster else 0
+        until = world.now + again_ns
+        self._ask(ListGroups())
+        while self._rebalances.are_any_left() and world.now < until:
+            pause = world.now + _LOOK_MOST_NS
+            while world.step(pause):
+                pass
             self._ask(ListGroups())
-            self._rebalances.see_empty()
+        self._rebalances.see_empty()

@@ -10,7 +10,9 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.topic_settings import log_config, setting
 from goqueue.core.errors import BatchError
+from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.groups.journal import JOURNAL_TOPIC
+from goqueue.core.groups.verbs import WatchGroup
 from goqueue.core.log.config import UNLIMITED, Fsync
 from goqueue.core.records.batch import split, validate
 from goqueue.core.verbs import (
@@ -42,6 +44,8 @@ class Witness:
         self._history = sight.history
         self._checkers = checkers
         self._altered: set[str] = set()
+        # Signs of life that came to a coordinator; a copy of one is none.
+        self._signs: set[tuple[str, int, int]] = set()
         self.acknowledged = 0
 
     def asked(self, node_id: str, to: int, name: str, request: Request) -> None:
@@ -55,7 +59,8 @@ class Witness:
         self._history.asked(asked)
         if isinstance(request, Publish):
             self._note_times(asked, request)
-        self._history.deliveries.asked(asked.at, request)
+        coordinates = node_id == self._sight.coordinator()
+        self._history.deliveries.asked(asked.at, request, coordinates=coordinates)
         self._history.memberships.asked(asked.serial, asked.at, request)
         if isinstance(request, AlterTopic) and "fsync" in request.config:
             self._altered.add(request.name)
@@ -122,6 +127,15 @@ class Witness:
             for given in asked.given:
                 self._history.deliveries.give(asked.at, asked.request.member_id, given)
         self._history.deliveries.answered(asked.at, self._sight.now, asked.request, reply)
+
+    def read(self, node_id: str, sender: str, letter: object) -> None:
+        """A node reads what another has written: the coordinator may hear of a member that asks elsewhere."""
+        if not isinstance(letter, Forwarded) or node_id != self._sight.coordinator():
+            return
+        request, sign = letter.request, (sender, letter.origin, letter.number)
+        if isinstance(request, WatchGroup) and request.counts and sign not in self._signs:
+            self._signs.add(sign)
+            self._history.deliveries.heard(request.member_id, self._sight.now)
 
     def _look_again(self, asked: Asked) -> None:
         """In a cluster the node that answers may have known more than anybody did when it was asked."""

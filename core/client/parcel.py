@@ -86,6 +86,16 @@ class Parcel:
         self.entries = []
         return self.content
 
+    def hold(self, content: bytearray, count: int, sequence: int) -> None:
+        """Take what somebody else has encoded, instead of records."""
+        assert self.content is None
+        assert not self.entries
+        self.content = content
+        self.size = len(content)
+        self.count = count
+        self.sequence = sequence
+        self.is_due = True
+
     def renumber(self, producer_id: int, epoch: int, sequence: int) -> None:
         """Give encoded records other numbers."""
         assert self.content is not None

@@ -7,10 +7,11 @@ again. Without one a single parcel is in flight, since two of which the first is
 When a parcel must be sent again the pipeline halts: the answers to all that is in flight are awaited first (the broker
 refuses them as out of order), then everything unanswered is sent once more, in order, with the same numbers.
 
-Numbers change in one case. The oldest parcel is refused as out of order although all before it are settled: a parcel
-before it failed for good and left a gap, or the broker has forgotten the producer. Then neither this parcel nor a
-later one can have been taken, so a new epoch begins and sequences count from 0. The broker shuts the old epoch out, and
-with it whatever of it may still be on its way. It takes no first sequence but 0, so the first of an epoch goes first.
+Numbers change in one case, and those of batches that came numbered never do. The oldest parcel is refused as out of
+order although all before it are settled: a parcel before it failed for good and left a gap, or the broker has forgotten
+the producer. Then neither this parcel nor a later one can have been taken, so a new epoch begins and sequences count
+from 0. The broker shuts the old epoch out, and with it whatever of it may still be on its way. It takes no first
+sequence but 0, so the first of an epoch goes first.
 """
 
 from collections import deque

@@ -18,43 +18,27 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.client.backoff import FIRST_NS, LONGEST_NS, Backoff
+from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, MISPLACED, PASSING, Failure
 from goqueue.core.client.parcel import Parcel
 from goqueue.core.client.pipeline import EPOCH_MAX, IN_FLIGHT_MAX, Pipeline
 from goqueue.core.client.routing import Layout, Route
+from goqueue.core.client.terms import SECOND_NS, Terms
 from goqueue.core.errors import BatchError
-from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Codec, Lane
+from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane, read_header
 from goqueue.core.records.build import Entry
 from goqueue.core.verbs import Code
 
-SECOND_NS = 1_000_000_000
 # A parcel grows past `batch_bytes` while its partition has no room in flight, up to this many times as much.
 GROWTH_MAX = 16
 # How much one `take` hands out at most, so that a slow connection holds few parcels.
 TAKE_BYTES_MAX = 1 << 20
-
 # What is not answered for so long may have been sent to somebody who does not lead any more, and does not know.
 LATE_NS = 2 * SECOND_NS
 # So many refusals in a row, and it is looked who leads.
 _REFUSALS_MAX = 3
 
 _FOREVER = 1 << 62
-
-
-@define
-class Terms:
-    """What a user chooses for a producer."""
-
-    batch_bytes: int = 16384
-    linger_ns: int = 5_000_000
-    codec: Codec = Codec.NONE
-    is_idempotent: bool = True
-    delivery_timeout_ns: int = 120 * SECOND_NS
-    # An answer that takes longer means that the connection is of no use.
-    request_timeout_ns: int = 30 * SECOND_NS
-    backoff_first_ns: int = FIRST_NS
-    backoff_longest_ns: int = LONGEST_NS
 
 
 @define
@@ -84,6 +68,7 @@ class Session:
         self.routes: dict[str, Route] = {}
         self._random = random
         self._limit = IN_FLIGHT_MAX if terms.is_idempotent else 1
+        self._numbers = terms.is_idempotent and not terms.is_numbered
         self._due_bytes = terms.batch_bytes if terms.linger_ns else 0
         self._backoff = Backoff(random, terms.backoff_first_ns, terms.backoff_longest_ns)
         self._places: dict[str, _Place] = {}
@@ -118,6 +103,19 @@ class Session:
         if gathered >= self._due_bytes and not parcel.is_due:
             self._due(parcel)
         return len(entries) - 1
+
+    def hand_in(self, now: int, pipeline: Pipeline, content: bytearray) -> Parcel:
+        """Take a batch that is encoded and numbered; it is due at once."""
+        assert self.terms.is_numbered
+        header = read_header(content)
+        parcel = Parcel(self._owner, pipeline, header.lane, now, len(content))
+        parcel.hold(content, header.record_count, header.base_sequence)
+        self._aging.append(parcel)
+        self.buffered += parcel.size
+        pipeline.flight.append(parcel)
+        pipeline.unsent += 1
+        self._ready(pipeline)
+        return parcel
 
     def hurry(self, parcel: Parcel) -> None:
         """Let this parcel not linger."""
@@ -217,9 +215,9 @@ class Session:
             return
         pipeline = parcel.pipeline
         code = failure.code
-        if code == Code.OUT_OF_ORDER and self.terms.is_idempotent:
-            if parcel is pipeline.flight[0]:
-                pipeline.renumbers = True
+        is_first, is_numbered = parcel is pipeline.flight[0], self.terms.is_numbered
+        if code == Code.OUT_OF_ORDER and self.terms.is_idempotent and not (is_first and is_numbered):
+            pipeline.renumbers = pipeline.renumbers or is_first
             self._halt(now, pipeline, failure)
         elif code in MISPLACED:
             pipeline.is_misplaced = True
@@ -231,11 +229,14 @@ class Session:
                 self.misplaced[pipeline.topic] = None
         elif code == Code.FENCED and self.terms.is_idempotent:
             self.abandon(failure)
+        elif code == Code.DUPLICATE and self.terms.is_idempotent:
+            # It is there, and nobody remembers at which offset.
+            self._settle(parcel, -1, None)
         else:
             if code == Code.TOO_LARGE:
                 # What is known of the topic is out of date; once it is not, users hear of it before they are taken in.
                 self.misplaced[pipeline.topic] = None
-            if code == Code.TOO_LARGE and parcel.count > 1:
+            if code == Code.TOO_LARGE and parcel.count > 1 and not is_numbered:
                 self._halve(parcel)
             else:
                 self._settle(parcel, -1, failure)
@@ -428,7 +429,7 @@ class Session:
             return None
         if not pipeline.unsent and not pipeline.queue:
             return None
-        if self.terms.is_idempotent and (pipeline.renumbers or pipeline.producer_id == NO_PRODUCER):
+        if self._numbers and (pipeline.renumbers or pipeline.producer_id == NO_PRODUCER):
             if pipeline.awaiting or not self._identify(pipeline):
                 return None
         if pipeline.unsent:

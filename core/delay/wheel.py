@@ -199,6 +199,8 @@ class Wheel(Generic[Key]):
             elif tick != _TICKS_END:
                 ticks[key] = tick
         self._entries -= waiting - len(ready)
+        if self._entries > _LEFTOVERS_MIN + _ENTRIES_A_KEY * len(ticks):
+            self._sweep()
         return come
 
     def _place(self, key: Key, tick: int) -> None:

@@ -75,6 +75,10 @@ class Rebalances:
             counted.last_duration_ms = (now - episode.began) // 1_000_000
             counted.average_duration_ms = tally.duration_ns // (counted.failed + counted.successful) // 1_000_000
 
+    def running(self) -> list[tuple[str, int, str]]:
+        """The groups that are out of balance, since when, and why."""
+        return [(group, episode.began, episode.reason) for group, episode in self._running.items()]
+
     def forget(self, group: str) -> None:
         """A group is gone; what it added to everybody's stays."""
         self._groups.pop(group, None)

@@ -32,6 +32,8 @@ VERSION = 1
 # These ids are the broker's own. One of them moves delayed messages into the data.
 OWN_IDS = range(900, 1000)
 MOVER_ID = 900
+# These are never handed out: whoever does the same work again, and must be recognised, makes an id out of its name.
+DERIVED_IDS = range(1 << 62, 1 << 63)
 
 # Id, epoch, wall time of the last use, number of batches; of each first and last sequence, first offset, timestamp.
 _HEAD = Struct(">qhqB")

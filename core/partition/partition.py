@@ -34,8 +34,9 @@ from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.log.producers import OWN_IDS, Produced
 from goqueue.core.partition.history import History
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
-from goqueue.core.partition.producers import judge
+from goqueue.core.partition.producers import Repeated, judge
 from goqueue.core.partition.publishing import (
+    Echo,
     Gathering,
     Publishing,
     Share,
@@ -47,7 +48,7 @@ from goqueue.core.partition.publishing import (
     refusal_of,
 )
 from goqueue.core.partition.recent import RecentBatches
-from goqueue.core.records.batch import Header, Lane, locate, read_header, validate_exact
+from goqueue.core.records.batch import NO_TIMESTAMP, Header, Lane, locate, read_header, validate_exact
 from goqueue.core.records.build import BatchBuilder, Entry
 from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal, Side
 from goqueue.core.work.lanes import LaneIndex
@@ -187,13 +188,17 @@ class Partition:
             verdict = refusal_of(error)
         if isinstance(verdict, Refusal):
             self._answer(publishing, 0, verdict)
+        elif isinstance(verdict, Repeated):
+            self._await_acknowledgement(
+                now, verdict.end, verdict.end, NO_TIMESTAMP, [Echo(publishing, [0], 0, verdict.refusal)]
+            )
         elif publishing.awaits:
             ends = verdict.first_offset, verdict.next_offset
             self._await_acknowledgement(now, *ends, verdict.timestamp, [Share(publishing, [0], 0)])
         else:
             self._answer(publishing, 0, Published(self.number, NO_OFFSET, verdict.timestamp))
 
-    def _judge(self, header: Header, publishing: Publishing) -> Produced | Refusal | None:
+    def _judge(self, header: Header, publishing: Publishing) -> Produced | Repeated | Refusal | None:
         """What a batch's header alone says: it is refused, it was taken before, or None."""
         wrong = "" if is_own(publishing.to) else problem(header)
         if wrong:

@@ -4,8 +4,12 @@ A producer numbers its records from 0 on, per partition. It may have several bat
 hears nothing of, so the same batch may come twice, and after one that was refused the next may come first. Taking each
 sequence once and in order makes every record of it stand in the log once and in order.
 
-A batch that equals one of the last five is answered as that one was; a producer has at most five under way. An older
-one is refused: it was taken, but where is not remembered. A higher epoch begins at 0 and shuts the lower ones out.
+A batch that equals one of the last five is answered as that one was; a producer has at most five under way. One that
+lies before these was taken, but where is not remembered: the refusal has a code of its own, since whoever repeats a
+long work from its beginning wants to know no more than that. It says that the batch is there, as an acknowledgement
+does, so it waits for as much: until all before the oldest of the five is acknowledged. One that lies among the last
+five, or reaches past them, and equals none is out of order: its sequences were used for something else. A higher epoch
+begins at 0 and shuts the lower ones out.
 
 A producer of which nothing is known begins at 0, or is refused. Kafka accepts any first sequence, since it may have
 forgotten an idle producer. But the same is seen of a new one whose first batch was refused or lost in a crash: taking
@@ -16,6 +20,8 @@ it was taken, or after `PRODUCERS_MAX` others were used: it is taken for a new p
 The broker's own producers are not judged: what they write next follows from what the log knows of them.
 """
 
+from attrs import define
+
 from goqueue.core.log.producers import Produced, Producers, advance
 from goqueue.core.records.batch import Header
 from goqueue.core.records.varint import INT32_MAX
@@ -25,7 +31,15 @@ from goqueue.core.verbs import Code, Refusal
 _HALF = (INT32_MAX + 1) // 2
 
 
-def judge(producers: Producers, header: Header) -> Produced | Refusal | None:
+@define
+class Repeated:
+    """A batch that was taken before, somewhere below `end`: what is answered once all there is acknowledged."""
+
+    refusal: Refusal
+    end: int
+
+
+def judge(producers: Producers, header: Header) -> Produced | Repeated | Refusal | None:
     """None when the batch is to be appended, where it went when that was done before, a refusal otherwise."""
     producer_id, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
     if epoch < 0 or first < 0:
@@ -49,18 +63,29 @@ def _no_beginning(header: Header, known: tuple[int, int] | None) -> Refusal:
     return Refusal(Code.OUT_OF_ORDER, message, "batch")
 
 
-def _out_of_turn(producers: Producers, header: Header, expected: int) -> Produced | Refusal:
+def _out_of_turn(producers: Producers, header: Header, expected: int) -> Produced | Repeated | Refusal:
     producer_id, first = header.producer_id, header.base_sequence
     last = advance(first, header.last_offset_delta)
-    for one in producers.batches(producer_id):
+    remembered = producers.batches(producer_id)
+    for one in remembered:
         if one.first_sequence == first and one.last_sequence == last:
             return one
-    behind = (expected - first) & INT32_MAX
-    if behind < _HALF:
-        message = (
-            f"sequence {first} of producer {producer_id} is a duplicate: expected {expected}, and sequences {first} to"
-            f" {last} are none of the last batches"
-        )
-    else:
+    if _distance(first, expected) >= _HALF:
         message = f"producer {producer_id} left a gap: expected sequence {expected}, found {first}"
+        return Refusal(Code.OUT_OF_ORDER, message, "batch")
+    oldest = remembered[0].first_sequence
+    if _distance(first, oldest) < _HALF and header.last_offset_delta < _distance(first, oldest):
+        message = (
+            f"sequences {first} to {last} of producer {producer_id} are a duplicate: {oldest} and on are remembered"
+        )
+        return Repeated(Refusal(Code.DUPLICATE, message, "batch"), remembered[0].first_offset)
+    message = (
+        f"sequences {first} to {last} of producer {producer_id} were taken in other batches, at least in part: expected"
+        f" {expected}, and they are none of the last batches"
+    )
     return Refusal(Code.OUT_OF_ORDER, message, "batch")
+
+
+def _distance(sequence: int, later: int) -> int:
+    """How many records on the second sequence is."""
+    return (later - sequence) & INT32_MAX

@@ -75,6 +75,18 @@ class Share:
 
 
 @define
+class Echo(Share):
+    """A batch that was taken before, and is told so once what it repeats is acknowledged."""
+
+    refusal: Refusal
+
+    def acknowledge(self, partition: int, offset: int, timestamp: int) -> bool:
+        """Answer it; True, since it is a publish of its own."""
+        [place] = self.places
+        return self.publishing.answer(place, self.refusal)
+
+
+@define
 class Gathering:
     """Single messages of one lane that become a batch at the end of the turn."""
 

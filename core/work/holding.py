@@ -18,6 +18,8 @@ class Held:
 
     to: int
     answer: object
+    # The round of polls that it is a part of; 0 for none.
+    round: int = 0
     missing: int = 0
     is_over: bool = False
 
@@ -28,16 +30,19 @@ class Holding:
 
     _by_slot: dict[Slot, deque[tuple[int, Held]]] = field(factory=dict)
     _by_to: dict[int, Held] = field(factory=dict)
+    _by_round: dict[int, Held] = field(factory=dict)
 
-    def hold(self, to: int, answer: object, books: Iterable[Book]) -> bool:
+    def hold(self, to: int, answer: object, books: Iterable[Book], round_: int = 0) -> bool:
         """Hold an answer until all that was written to some ledgers so far is durable; False if that is so already."""
-        held = Held(to, answer)
+        held = Held(to, answer, round_)
         for book in books:
             if book.durable < book.appended:
                 self._by_slot.setdefault(book.slot, deque()).append((book.appended, held))
                 held.missing += 1
         if held.missing:
             self._by_to[to] = held
+            if round_:
+                self._by_round[round_] = held
         return held.missing > 0
 
     def durable(self, book: Book) -> list[Held]:
@@ -63,15 +68,23 @@ class Holding:
         held = self._by_to.get(to)
         return None if held is None else self._end(held).answer
 
+    def end_round(self, round_: int) -> Held | None:
+        """A round is over: the answer that was held for it, of which nobody will hear."""
+        held = self._by_round.get(round_)
+        return None if held is None else self._end(held)
+
     def _end(self, held: Held) -> Held:
         held.is_over = True
         del self._by_to[held.to]
+        if self._by_round.get(held.round) is held:
+            del self._by_round[held.round]
         return held
 
     def check(self) -> None:
         """Assert the invariants."""
         waiting = {held.to for line in self._by_slot.values() for _, held in line if not held.is_over}
         assert waiting == self._by_to.keys()
+        assert all(self._by_to.get(held.to) is held for held in self._by_round.values())
         for line in self._by_slot.values():
             numbers = [number for number, _ in line]
             assert numbers == sorted(numbers)

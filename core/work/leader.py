@@ -161,6 +161,7 @@ class WorkLeader:
         hall = self._polls.halls.get(request.group)
         if hall is not None:
             self._polls.end_round(hall, request.member_id, request.round)
+        self._ledgers.end_round(request.round)
 
     def _polled(self, now: int, request: PollWork, *, tells: bool) -> Group | Refusal | None:
         """The group that a member polls, or why it may not; None where it is not known here if it is one."""
@@ -387,7 +388,7 @@ class WorkLeader:
         self._open_begun(now)
         self._polls.turn(now)
         for over in self._polls.take_answers():
-            self._ledgers.say(over.to, over.answer, over.slots)
+            self._ledgers.say(over.to, over.answer, over.slots, over.round)
         self._ledgers.write(now)
 
     def _go_on(self, now: int) -> None:

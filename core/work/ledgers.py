@@ -55,8 +55,8 @@ class Ledgers:
     _unsure: dict[Slot, int] = field(factory=dict)
     # Where partitions ended when they were recovered, as long as no queue has heard of it.
     _ends: dict[Slot, int] = field(factory=dict)
-    # Answers of this turn with the books that they rest on, and receipts that nobody will hear of.
-    _said: list[tuple[int, object, list[Slot]]] = field(factory=list)
+    # Answers of this turn with the books that they rest on and their rounds, and receipts that nobody will hear of.
+    _said: list[tuple[int, object, list[Slot], int]] = field(factory=list)
     _returned: list[ReceiptRun] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
@@ -314,9 +314,16 @@ class Ledgers:
 
     # --- answers
 
-    def say(self, to: int, answer: object, slots: list[Slot]) -> None:
+    def say(self, to: int, answer: object, slots: list[Slot], round_: int = 0) -> None:
         """Answer once all that was changed in some books so far is durable."""
-        self._said.append((to, answer, slots))
+        self._said.append((to, answer, slots, round_))
+
+    def end_round(self, round_: int) -> None:
+        """A round of polls is over: what is held back for it is nobody's, and its own answer is nothing."""
+        held = self._holding.end_round(round_)
+        if held is not None:
+            self._hand_back(held.answer)
+            self._site.send(held.to, PolledWork([]))
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
@@ -402,11 +409,11 @@ class Ledgers:
                 else:
                     self._alarms.set((group, slot), due)
         said, self._said = self._said, []
-        for to, answer, slots in said:
+        for to, answer, slots, round_ in said:
             lost = [slot for slot in slots if slot not in self._loads]
             if lost:
                 self._refuse(to, answer, self.unready(lost[0]))
-            elif not self._holding.hold(to, answer, [self.books[slot] for slot in slots]):
+            elif not self._holding.hold(to, answer, [self.books[slot] for slot in slots], round_):
                 self._send(Held(to, answer))
 
     def check(self) -> None:

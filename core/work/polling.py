@@ -39,6 +39,7 @@ class Answered:
     to: int
     answer: PolledWork | Refusal
     slots: list[Slot]
+    round: int = 0
 
 
 @define(eq=False)
@@ -117,8 +118,8 @@ class Polls:
         self._deadlines.drop(to)
         del self._by_to[to]
 
-    def _say(self, to: int, answer: PolledWork | Refusal, slots: list[Slot]) -> None:
-        self.answers.append(Answered(to, answer, slots))
+    def _say(self, to: int, answer: PolledWork | Refusal, slots: list[Slot], round_: int = 0) -> None:
+        self.answers.append(Answered(to, answer, slots, round_))
         self.count += 1
         self.empty_count += isinstance(answer, PolledWork) and not answer.parts
 
@@ -247,7 +248,7 @@ class Polls:
     def _finish(self, hall: Hall, poll: Poll) -> None:
         self._leave(hall, poll.to)
         slots = [*dict.fromkeys((part.topic, part.partition) for part in poll.parts)]
-        self._say(poll.to, PolledWork(poll.parts), slots)
+        self._say(poll.to, PolledWork(poll.parts), slots, poll.round)
 
     # --- reading
 

@@ -6,11 +6,14 @@ from typing import Protocol
 from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.plan import is_own
+from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter
+from goqueue.core.verbs import Side
+from goqueue.fuzz.deliveries import Spot
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
-from goqueue.fuzz.insight import agreed_index, agreed_topics
+from goqueue.fuzz.insight import agreed_index, agreed_topics, given_up
 from goqueue.fuzz.workloads.client import Client
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -80,6 +83,13 @@ class Sight:
         """The same by their ids."""
         return {name: topic.topic_id for name, topic in self.topics().items()}
 
+    def coordinator(self) -> str:
+        """The node that leads the groups, as it is agreed on; empty while none does."""
+        topic = self.topics().get(JOURNAL_TOPIC)
+        if not self.is_cluster or topic is None:
+            return "" if self.is_cluster else self.processes[0].node_id
+        return topic.placements[0].leader
+
     def partitions(self) -> list[tuple[int, Partition]]:
         """(topic id, partition) of all that are open where they are led, of topics that clients made."""
         return [(topic_id, partition) for topic_id, partition in self.all_partitions() if _is_made(partition.topic)]
@@ -119,6 +129,23 @@ class Sight:
             return False
         self._epochs[key] = epoch
         return True
+
+    def is_given_up_unheard(self, spot: Spot) -> bool:
+        """Whether the last attempt of a message was one that nobody heard of.
+
+        Among several nodes a part of a poll may be that: its node died, or answered too late for the others.
+        """
+        group, topic_id, number, offset = spot
+        topic = next((name for name, one in self.topic_ids().items() if one == topic_id), None)
+        if topic is None or not self.is_cluster:
+            return False
+        ledger = f"logs/{topic}/{number}/{Side.LEDGER}"
+        return any(
+            start <= offset < end and not self.history.deliveries.was_given(spot, lease)
+            for process in self.processes
+            for lease, runs in given_up(process.disk, ledger, group)
+            for start, end in runs
+        )
 
     def disk_of(self, partition: Partition) -> SimulatedDisk:
         """The disk of the node that leads a partition."""

@@ -62,7 +62,9 @@ class KeyOrder(Checker):
             if before >= offset or message.key != key or message.ttl_ms:
                 continue
             spot = group, topic_id, partition, before
-            if not deliveries.fate(spot).may_be_settled and not deliveries.may_have_failed(self.sight.now, spot):
+            if deliveries.fate(spot).may_be_settled or deliveries.may_have_failed(self.sight.now, spot):
+                continue
+            if not self.sight.is_given_up_unheard(spot):
                 raise Violation(f"{given.spot} is given before {spot} of the same key {key!r} is done with")
 
     def _check_lane(self, asked: Asked, given: Given) -> None:

@@ -62,6 +62,10 @@ class Rebalances(Checker):
         if unrest:
             raise Violation(f"nothing fails, and the groups find no rest: {unrest}"[:600])
 
+    def are_any_left(self) -> bool:
+        """Whether a group has members."""
+        return any(group.members for group in self.groups.values())
+
     def see_empty(self) -> None:
         """All members have been silent for longer than their sessions."""
         for group in self.groups.values():

@@ -144,7 +144,7 @@ def test_a_producer_goes_on_after_a_restart(end: str) -> None:
     assert [offset_of(node.answer(batch_of(producer, first))) for first in range(7)] == list(range(7))
     node = node.crashed() if end == "crashed" else node.closed()
     assert [offset_of(node.answer(batch_of(producer, first))) for first in range(2, 7)] == list(range(2, 7))
-    assert code_of(node.answer(batch_of(producer, 1))) is Code.OUT_OF_ORDER
+    assert code_of(node.answer(batch_of(producer, 1))) is Code.DUPLICATE
     assert offset_of(node.answer(batch_of(producer, 7))) == 7
     later = node.producer()
     assert later.producer_id > producer.producer_id

@@ -63,6 +63,10 @@ class OutOfOrder(ClientError):
     """The broker misses what came before."""
 
 
+class Duplicate(ClientError):
+    """The broker has taken it before, and does not remember where it went."""
+
+
 class Fenced(ClientError):
     """Somebody else goes on under this producer's number."""
 
@@ -201,6 +205,7 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.CORRUPT_BATCH: CorruptBatch,
     Code.TOO_LARGE: TooLarge,
     Code.OUT_OF_ORDER: OutOfOrder,
+    Code.DUPLICATE: Duplicate,
     Code.FENCED: Fenced,
     Code.GROUP_NOT_FOUND: GroupNotFound,
     Code.GROUP_NOT_EMPTY: GroupNotEmpty,

@@ -21,7 +21,8 @@ from goqueue.core.client.failure import DROPPED, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel, headers_bytes_max
 from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.routing import Route
-from goqueue.core.client.session import Session, Terms
+from goqueue.core.client.session import Session
+from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.verbs import Acks, Code, NewRecord
@@ -242,6 +243,24 @@ class Producer:
         if parcel.is_due and not was_due:
             self._rouse(pipeline)
         return Pending(parcel, place, timestamp_ms)
+
+    async def hand_in(self, topic: str, partition: int, batch: bytearray) -> Parcel:
+        """Take a batch that is encoded, and numbered as the work that it is part of numbers them.
+
+        Only of a producer whose terms say so. Waits while the buffer is full; `until_settled` waits for the outcome.
+        """
+        session = self._session
+        if session.buffered >= self._turn_at:
+            await self._give_way()
+        route = session.routes.get(topic)
+        if route is None:
+            route = await self._find(topic)
+        pipeline = _pipeline(route, partition)
+        parcel = session.hand_in(self._loop.now(), pipeline, batch)
+        if not self._alarm:
+            self._kicked.wake()
+        self._rouse(pipeline)
+        return parcel
 
     async def publish(
         self,

@@ -13,6 +13,7 @@ STATUS = {
     Code.CORRUPT_BATCH: 400,
     Code.TOO_LARGE: 413,
     Code.OUT_OF_ORDER: 409,
+    Code.DUPLICATE: 409,
     Code.FENCED: 409,
     Code.GROUP_NOT_FOUND: 404,
     Code.GROUP_NOT_EMPTY: 409,

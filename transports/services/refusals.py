@@ -19,6 +19,7 @@ STATUS = {
     # Who was fenced has been replaced and must not try again; who is out of order may, from where the broker stands.
     Code.FENCED: Status.FAILED_PRECONDITION,
     Code.OUT_OF_ORDER: Status.ABORTED,
+    Code.DUPLICATE: Status.ALREADY_EXISTS,
     Code.GROUP_NOT_FOUND: Status.NOT_FOUND,
     Code.GROUP_NOT_EMPTY: Status.FAILED_PRECONDITION,
     Code.WRONG_MODE: Status.FAILED_PRECONDITION,

@@ -7,7 +7,8 @@ import pytest
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
 from goqueue.core.client.routing import Layout
-from goqueue.core.client.session import GROWTH_MAX, LATE_NS, Session, Terms
+from goqueue.core.client.session import GROWTH_MAX, LATE_NS, Session
+from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import Lane, read_header
 
 MS = 1_000_000
@@ -205,6 +206,14 @@ def test_a_lost_connection_costs_no_number() -> None:
     assert not parcel.is_settled, "an answer from the old connection is not this one's"
     session.acknowledged(0, "", parcel.request_id, 9)
     assert parcel.offset == 9
+
+
+def test_a_duplicate_whose_place_is_forgotten_is_published_without_an_offset() -> None:
+    session = begun()
+    add(session, size=1000)
+    (parcel,) = session.take(0, "")
+    refuse(session, parcel, "duplicate_sequence")
+    assert (parcel.is_settled, parcel.failure, parcel.offset, session.buffered) == (True, None, -1, 0)
 
 
 def test_a_fenced_producer_is_over() -> None:

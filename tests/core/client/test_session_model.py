@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from goqueue.core.client.failure import CONNECTION_LOST, DELIVERY_TIMEOUT, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
 from goqueue.core.client.routing import Layout
-from goqueue.core.client.session import Session, Terms
+from goqueue.core.client.session import Session
+from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.record import iterate
 from tests.core.client.model_broker import ModelPartition, first_occurrences

@@ -247,6 +247,20 @@ def test_a_key_set_over_and_over_takes_no_more_memory_than_the_bound() -> None:
     assert wheel.due(20_000 * MS) == []
 
 
+def test_keys_that_come_up_leave_no_more_behind_than_the_bound() -> None:
+    wheel: Wheel[int] = Wheel()
+    for key in range(40):
+        for minute in (9, 8, 7):
+            wheel.set(key, minute * 60_000 * MS)
+        wheel.set(key, 5 * MS)
+    wheel.set(40, 6 * MS)
+    assert wheel.due(5 * MS) == [*range(40)]
+    wheel.check()
+    assert wheel.due(6 * MS) == [40]
+    wheel.check()
+    assert wheel.deadline() is None
+
+
 def test_dropping_everything_leaves_next_to_nothing_behind() -> None:
     wheel: Wheel[int] = Wheel()
     for key in range(10_000):

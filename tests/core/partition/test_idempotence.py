@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.log.config import Fsync
-from goqueue.core.log.producers import Produced, Producers, advance
+from goqueue.core.log.producers import DERIVED_IDS, Produced, Producers, advance
 from goqueue.core.partition.partition import Partition
-from goqueue.core.partition.producers import judge
+from goqueue.core.partition.producers import Repeated, judge
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.build import encode
@@ -62,7 +62,11 @@ def test_each_of_the_last_five_is_answered_with_its_first_offset_and_not_appende
     finished(partition)
     again = [send(partition, sequenced(first)) for first in range(7)]
     assert finished(partition) == again
-    assert [refused(one)[0] for one in again[:2]] == [Code.OUT_OF_ORDER] * 2
+    assert refused(again[0]) == (
+        Code.DUPLICATE,
+        "sequences 0 to 0 of producer 1000 are a duplicate: 2 and on are remembered",
+    )
+    assert refused(again[1])[0] is Code.DUPLICATE
     assert [one.results for one in again[2:]] == [[Published(0, offset, WALL_MS)] for offset in range(2, 7)]
     assert partition.take(0) == []
 
@@ -106,14 +110,68 @@ def test_a_gap_is_refused_with_what_was_expected_and_what_came() -> None:
     assert (missing.results, filled.results) == ([Published(0, 3, WALL_MS)], [Published(0, 5, WALL_MS)])
 
 
-def test_a_batch_that_overlaps_what_was_taken_is_called_a_duplicate() -> None:
+def test_a_batch_that_reaches_past_what_was_taken_is_out_of_order() -> None:
     partition = partition_of()
     send(partition, sequenced(0, 3))
     code, said = refused(send(partition, sequenced(1, 4)))
     assert code is Code.OUT_OF_ORDER
     assert said == (
-        "sequence 1 of producer 1000 is a duplicate: expected 3, and sequences 1 to 4 are none of the last batches"
+        "sequences 1 to 4 of producer 1000 were taken in other batches, at least in part: expected 3, and they are none"
+        " of the last batches"
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "code"),
+    [
+        (0, 4, Code.DUPLICATE),
+        (1, 3, Code.DUPLICATE),
+        (2, 3, Code.OUT_OF_ORDER),
+        (4, 1, Code.OUT_OF_ORDER),
+        (0, 14, Code.OUT_OF_ORDER),
+        (0, 20, Code.OUT_OF_ORDER),
+    ],
+)
+def test_a_batch_with_other_borders_is_a_duplicate_only_before_what_is_remembered(
+    first: int, count: int, code: Code
+) -> None:
+    partition = partition_of()
+    for begin in range(0, 14, 2):
+        send(partition, sequenced(begin, 2))
+    settle(partition)
+    assert refused(send(partition, sequenced(first, count)))[0] is code
+
+
+def test_a_duplicate_whose_place_is_forgotten_waits_until_what_it_repeats_is_acknowledged() -> None:
+    partition = partition_of()
+    for first in range(7):
+        send(partition, sequenced(first))
+    again = [send(partition, sequenced(first)) for first in (1, 0)]
+    token = token_of(partition.take(0))
+    partition.written()
+    partition.check()
+    assert all(one.missing for one in again)
+    partition.synced(0, token)
+    assert [refused(one)[0] for one in again] == [Code.DUPLICATE] * 2
+    assert sum(one in again for one in finished(partition)) == 2
+
+
+def test_a_duplicate_whose_place_is_forgotten_is_not_called_one_when_the_disk_fails() -> None:
+    partition = partition_of()
+    for first in range(7):
+        send(partition, sequenced(first))
+    again = send(partition, sequenced(0))
+    partition.take(0)
+    partition.disk_failed(0, "Input/output error")
+    assert refused(again)[0] is Code.UNAVAILABLE
+
+
+def test_a_producer_may_bear_an_id_that_is_never_handed_out() -> None:
+    partition = partition_of()
+    taken = [send(partition, sequenced(0, producer_id=number)) for number in (DERIVED_IDS[0], DERIVED_IDS[-1])]
+    settle(partition)
+    again = send(partition, sequenced(0, producer_id=DERIVED_IDS[-1]))
+    assert again.results == taken[1].results == [Published(0, 1, WALL_MS)]
 
 
 def test_an_older_epoch_is_fenced_and_a_newer_one_begins_at_zero() -> None:
@@ -227,6 +285,9 @@ class Model:
 
     epochs: dict[int, int] = field(factory=dict)
     taken: dict[int, list[tuple[int, int, int]]] = field(factory=dict)
+    # A few of the sequences before the batches above: half of the ring counts as taken, since a checkpoint that is
+    # gone, and what compaction took, leave fewer batches than there were.
+    earlier: dict[int, list[int]] = field(factory=dict)
 
     def expects(self, producer_id: int) -> int:
         """The sequence that comes next."""
@@ -244,18 +305,27 @@ class Model:
         if first == self.expects(number):
             return None
         last = (first + header.last_offset_delta) % (1 << 31)
-        for begin, end, offset in self.taken[number][-5:]:
+        taken = self.taken[number]
+        for begin, end, offset in taken[-5:]:
             if (begin, end) == (first, last):
                 return offset
-        return Code.OUT_OF_ORDER
+        forgotten = self.earlier.get(number, [])
+        forgotten = forgotten + [one for begin, end, _ in taken[:-5] for one in ring(begin, end)]
+        return Code.DUPLICATE if set(ring(first, last)) <= set(forgotten) else Code.OUT_OF_ORDER
 
     def enter(self, header: Header, offset: int) -> None:
         """Note a batch that was taken."""
         number, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
         if self.epochs.get(number) != epoch:
             self.epochs[number], self.taken[number] = epoch, []
+            self.earlier[number] = [advance(first, -step) for step in range(1, 20)]
         last = (first + header.last_offset_delta) % (1 << 31)
         self.taken[number].append((first, last, offset))
+
+
+def ring(first: int, last: int) -> list[int]:
+    """All sequences from one to another; after the largest comes zero."""
+    return [advance(first, step) for step in range(advance(last, 1 - first))]
 
 
 attempts = st.lists(
@@ -282,6 +352,8 @@ def test_the_table_judges_as_a_memory_of_everything_does(
         expected = model.judge(header)
         if isinstance(verdict, Produced):
             assert verdict.first_offset == expected
+        elif isinstance(verdict, Repeated):
+            assert verdict.refusal.code is expected
         elif isinstance(verdict, Refusal):
             assert verdict.code is expected
         else:

@@ -111,6 +111,24 @@ def test_a_forgotten_poll_leaves_nothing_leased() -> None:
     assert sorted(given) == [b"0", b"1", b"2"]
 
 
+def test_what_is_held_back_longer_than_its_poll_lasts_is_free_and_counts_as_untried() -> None:
+    cluster = GroupedCluster()
+    member = cluster.share("n1", session_ms=60_000)
+    assert cluster.poll("n1", member) == {}
+    partition = next(number for number in range(3) if cluster.leader("orders", number) == "n1")
+    cluster.publish(b"a", partition=partition)
+    cluster.advance(100)
+    # No replica confirms the lease, so nobody hears of it before the round is over.
+    cluster.isolate("n1")
+    to = cluster.ask("n1", PollWork("workers", member, visibility_ms=1_000))
+    cluster.advance(1_500)
+    assert cluster.members["n1"].answers.pop(to) == PolledWork([])
+    cluster.heal()
+    cluster.advance(3_000)
+    given = cluster.poll("n1", member, wait_ns=5 * S)
+    assert {value: attempt for value, (_, attempt) in given.items()} == {b"a": 1}
+
+
 def test_leases_and_attempts_outlive_the_leader_of_their_partition() -> None:
     cluster = GroupedCluster(1)
     cluster.publish(b"a", b"b", b"c", partition=0)
