@@ -8,10 +8,12 @@ last file that ends within a block: that is told, and everything before it count
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import BinaryIO
 
 from attrs import define, field
 
-from goqueue.core.capture.errors import CaptureError, TruncatedCapture
+from goqueue.core.capture.errors import CaptureError, MissingSnapshot, OtherRelease, TruncatedCapture
 from goqueue.core.capture.events import FORMS, Event, EventReader
 from goqueue.core.capture.frames import BlockKind, Heading, decode_heading, read_blocks
 from goqueue.core.capture.replay import Divergence, Replayer
@@ -19,6 +21,8 @@ from goqueue.core.capture.snapshot import restored
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.node import Node
 
+# Opens the file at a path for reading; another one than the disk's own is for files that lie elsewhere.
+OpenFile = Callable[[str], BinaryIO]
 _NAME = re.compile(r"([0-9]{13,19})-([0-9]{6,12})\.capture")
 
 
@@ -50,28 +54,33 @@ def parse_name(path: str) -> CaptureFile | None:
     return CaptureFile(path, name, int(matched[1]), int(matched[2])) if matched else None
 
 
-def read_heading(file: CaptureFile) -> Heading:
+def open_local(path: str) -> BinaryIO:
+    """The file at a path of this machine."""
+    return open(path, "rb")
+
+
+def read_heading(file: CaptureFile, open_file: OpenFile = open_local) -> Heading:
     """Whose capture a file is part of. Raises CaptureError, OSError."""
-    with open(file.path, "rb") as opened:
+    with open_file(file.path) as opened:
         kind, block = next(read_blocks(opened.read), (BlockKind.EVENTS, b""))
         return _expect_heading(kind, block)
 
 
-def read_snapshot(file: CaptureFile, vocabulary: Vocabulary) -> Node:
+def read_snapshot(file: CaptureFile, vocabulary: Vocabulary, open_file: OpenFile = open_local) -> Node:
     """The node with which a file begins. Raises CaptureError, OSError."""
-    with open(file.path, "rb") as opened:
+    with open_file(file.path) as opened:
         blocks = read_blocks(opened.read)
         _expect_heading(*next(blocks, (BlockKind.EVENTS, b"")))
         kind, block = next(blocks, (BlockKind.EVENTS, b""))
         if kind is not BlockKind.SNAPSHOT:
-            raise CaptureError("no snapshot follows its heading")
+            raise MissingSnapshot("no snapshot follows its heading")
         return restored(vocabulary, block)
 
 
-def read_events(file: CaptureFile, vocabulary: Vocabulary) -> Iterator[Event]:
+def read_events(file: CaptureFile, vocabulary: Vocabulary, open_file: OpenFile = open_local) -> Iterator[Event]:
     """The events of a file as they were captured, without telling them to anybody. Raises CaptureError, OSError."""
-    reader = EventReader(vocabulary, read_heading(file).first_event)
-    with open(file.path, "rb") as opened:
+    reader = EventReader(vocabulary, read_heading(file, open_file).first_event)
+    with open_file(file.path) as opened:
         for kind, block in read_blocks(opened.read):
             if kind is BlockKind.EVENTS:
                 yield from reader.events(block)
@@ -84,6 +93,14 @@ class Fault:
     name: str
     why: str
     is_tail: bool = False
+    # One word: that of the error, `gap`, or `unreadable` where the disk failed.
+    cause: str = ""
+
+
+def fault_of(file: CaptureFile, error: CaptureError | OSError) -> Fault:
+    """What an error says of a file, taken for the last of its run."""
+    cause = error.cause if isinstance(error, CaptureError) else "unreadable"
+    return Fault(file.name, str(error), isinstance(error, TruncatedCapture), cause)
 
 
 @define
@@ -94,6 +111,8 @@ class Replay:
     snapshots: int = 0
     events: int = 0
     size_bytes: int = 0
+    # How often a file was compared with what the one before it had led to.
+    borders: int = 0
     faults: list[Fault] = field(factory=list)
     divergence: Divergence | None = None
     diverged_in: str = ""
@@ -112,24 +131,43 @@ def replay(
     vocabulary: Vocabulary,
     progress: Callable[[int], None] = lambda _: None,
     heard: Callable[[Node, Event, object], None] = lambda *_: None,
+    open_file: OpenFile = open_local,
+    successor: CaptureFile | None = None,
+    began: Callable[[Heading, Node], None] = lambda *_: None,
+    fed: Callable[[bytes], None] = lambda _: None,
 ) -> Replay:
     """Replay files in their order, each from the one before it where they are continuous.
 
-    `progress` counts bytes; `heard` is told of every event, and of what the node that was told it did then.
+    `progress` counts bytes; `heard` is told of every event, and of what the node that was told it did then; `began`
+    sees it at the beginning of every file, before the first event of that, `fed` is given every block once its
+    events were told. Of a `successor` only the beginning is looked at: whether the last file has led to it.
     """
     outcome = Replay()
-    walk = _Walk(outcome, Replayer(vocabulary, heard), progress)
+    walk = _Walk(outcome, Replayer(vocabulary, heard), progress, open_file, began, fed)
     for file in files:
         walk.through(file)
         if outcome.divergence is not None:
-            break
+            return outcome
+    if successor is not None:
+        walk.up_to(successor)
     return outcome
 
 
 class _Walk:
     """A replay under way."""
 
-    def __init__(self, outcome: Replay, replayer: Replayer, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        outcome: Replay,
+        replayer: Replayer,
+        progress: Callable[[int], None],
+        open_file: OpenFile,
+        began: Callable[[Heading, Node], None],
+        fed: Callable[[bytes], None],
+    ) -> None:
+        self._fed = fed
+        self._began = began
+        self._open_file = open_file
         self._outcome = outcome
         self._replayer = replayer
         self._progress = progress
@@ -141,10 +179,21 @@ class _Walk:
         try:
             self._replay(file)
         except (CaptureError, OSError) as error:
-            is_tail = isinstance(error, TruncatedCapture)
-            self._outcome.faults.append(Fault(file.name, str(error), is_tail))
+            self._outcome.faults.append(fault_of(file, error))
             self._replayer.leave()
         self._previous = file
+
+    def up_to(self, file: CaptureFile) -> None:
+        """Compare what it has come to with the beginning of a file; what is wrong with that is said by its reader."""
+        with suppress(CaptureError, OSError), self._open_file(file.path) as opened:
+            blocks = read_blocks(opened.read)
+            heading = _expect_heading(*next(blocks, (BlockKind.EVENTS, b"")))
+            kind, block = next(blocks, (BlockKind.EVENTS, b""))
+            self._join(file, heading)
+            if kind is BlockKind.SNAPSHOT and self._replayer.is_under_way:
+                self._outcome.diverged_wall_ms = heading.wall_ms
+                self._diverged(file, self._replayer.begin(block, heading.first_event))
+                self._outcome.borders += 1
 
     def _replay(self, file: CaptureFile) -> None:
         for number, (kind, block) in enumerate(self._blocks(file)):
@@ -157,6 +206,7 @@ class _Walk:
                 before = self._replayer.events
                 self._diverged(file, self._replayer.feed(block))
                 self._outcome.events += self._replayer.events - before
+                self._fed(block)
             else:
                 raise CaptureError("a heading or a snapshot stands among its events")
             if self._outcome.divergence is not None:
@@ -164,7 +214,7 @@ class _Walk:
                 return
 
     def _blocks(self, file: CaptureFile) -> Iterator[tuple[BlockKind, bytes]]:
-        with open(file.path, "rb") as opened:
+        with self._open_file(file.path) as opened:
 
             def read(size: int) -> bytes:
                 content = opened.read(size)
@@ -176,14 +226,16 @@ class _Walk:
 
     def _begin(self, file: CaptureFile, heading: Heading, kind: BlockKind, block: bytes) -> None:
         if kind is not BlockKind.SNAPSHOT:
-            raise CaptureError("no snapshot follows its heading")
+            raise MissingSnapshot("no snapshot follows its heading")
         if (heading.run, heading.sequence) != (file.run, file.sequence):
             raise CaptureError(f"its heading says that it is {name_of(heading.run, heading.sequence)}")
         if heading.version not in self._outcome.versions:
             self._outcome.versions.append(heading.version)
         self._join(file, heading)
         self._outcome.snapshots += 1
+        self._outcome.borders += self._replayer.is_under_way
         self._diverged(file, self._replayer.begin(block, heading.first_event))
+        self._began(heading, self._replayer.node)
 
     def _join(self, file: CaptureFile, heading: Heading) -> None:
         """See whether a file goes on where the one before it ended."""
@@ -197,11 +249,11 @@ class _Walk:
         if previous.sequence + 1 != file.sequence:
             self._replayer.leave()
             missing = f"{file.sequence - previous.sequence - 1} files are missing before it"
-            self._outcome.faults.append(Fault(file.name, missing))
+            self._outcome.faults.append(Fault(file.name, missing, cause="gap"))
         elif self._replayer.is_under_way and self._replayer.next_event != heading.first_event:
             missing = f"events {self._replayer.next_event} to {heading.first_event} are missing before it"
             self._replayer.leave()
-            self._outcome.faults.append(Fault(file.name, missing))
+            self._outcome.faults.append(Fault(file.name, missing, cause="gap"))
 
     def _diverged(self, file: CaptureFile, found: Divergence | None) -> None:
         if found is not None:
@@ -214,5 +266,5 @@ def _expect_heading(kind: BlockKind, block: bytes) -> Heading:
         raise CaptureError("it does not begin with a heading")
     heading = decode_heading(block)
     if heading.forms != FORMS:
-        raise CaptureError(f"its events are those of another release: there {heading.forms}; here {FORMS}")
+        raise OtherRelease(f"its events are those of another release: there {heading.forms}; here {FORMS}")
     return heading

@@ -23,7 +23,7 @@ from attrs import define
 
 from goqueue.core.calls import Request
 from goqueue.core.capture.digest import HEAD_BYTES, reader_of
-from goqueue.core.capture.errors import CaptureError
+from goqueue.core.capture.errors import CaptureError, OtherRelease
 from goqueue.core.capture.reading import READ_ERRORS, ValueReader
 from goqueue.core.capture.skeleton import can_stand_for, stand_in
 from goqueue.core.capture.values import NONE, ValueWriter
@@ -250,7 +250,7 @@ class EventReader:
         values.forget()
         read = _READS.get(operation)
         if read is None:
-            raise CaptureError(f"operation {operation} is unknown to this release")
+            raise OtherRelease(f"operation {operation} is unknown to this release")
         return read(self, Event(self.count, self._now, ""), values)
 
     def _plain(self, event: Event, verb: str) -> Event:

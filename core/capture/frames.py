@@ -19,7 +19,7 @@ from enum import IntEnum
 from attrs import asdict, define, fields
 from crc32c import crc32c
 
-from goqueue.core.capture.errors import CaptureError, DamagedCapture, TruncatedCapture
+from goqueue.core.capture.errors import CaptureError, DamagedCapture, OtherRelease, TruncatedCapture
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import Codec
 from goqueue.core.records.compression import compress, decompress
@@ -108,7 +108,7 @@ def _check_line(read: Callable[[int], bytes]) -> int:
         raise TruncatedCapture("it ends within its first line", 0)
     version = line.removeprefix(_WORD).rstrip(b"\n")
     if line.startswith(_WORD) and version.isdigit():
-        raise CaptureError(f"it has format version {int(version)}, this release reads version {FORMAT_VERSION}")
+        raise OtherRelease(f"it has format version {int(version)}, this release reads version {FORMAT_VERSION}")
     raise CaptureError(f"it is no capture: a first line {_LINE.decode()!r} was expected")
 
 
@@ -120,7 +120,7 @@ def _open_frame(frame: bytes, position: int) -> tuple[BlockKind, Codec, int, int
         raise DamagedCapture(f"the frame at byte {position} is not as it was written: wrong CRC", position)
     kind, codec, _, stored_bytes, size, crc = _FRAME.unpack_from(frame)
     if kind not in set(BlockKind) or codec not in set(Codec) or max(stored_bytes, size) > BLOCK_BYTES_MAX:
-        raise CaptureError(f"the block at byte {position} is of a kind that this release does not know")
+        raise OtherRelease(f"the block at byte {position} is of a kind that this release does not know")
     return BlockKind(kind), Codec(codec), stored_bytes, size, crc
 
 

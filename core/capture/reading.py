@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define
 
 from goqueue.core.capture import values
-from goqueue.core.capture.errors import CaptureError
+from goqueue.core.capture.errors import CaptureError, OtherRelease
 from goqueue.core.capture.values import TEXT_BYTES_MAX, TEXTS_MAX, slot_names
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.errors import ProtocolError
@@ -232,7 +232,7 @@ class ValueReader:
         known = _Class(cls, fields)
         slots = slot_names(cls)
         if slots and tuple(fields[: len(slots)]) != slots:
-            raise CaptureError(f"{cls.__qualname__} had other fields in the release that wrote this: {fields}")
+            raise OtherRelease(f"{cls.__qualname__} had other fields in the release that wrote this: {fields}")
         self._classes.append(known)
         return known
 

@@ -61,6 +61,12 @@ class Replayer:
         return found
 
     @property
+    def node(self) -> Node:
+        """The node that is told all this."""
+        assert self._node is not None
+        return self._node
+
+    @property
     def is_under_way(self) -> bool:
         """Whether there is a node that the next file may go on with."""
         return self._node is not None

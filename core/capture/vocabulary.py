@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from goqueue.core.capture.errors import CaptureError
+from goqueue.core.capture.errors import CaptureError, OtherRelease
 
 _PACKAGE = "goqueue."
 
@@ -34,7 +34,7 @@ class Vocabulary:
         """The class or function of that name."""
         found = self._named.get(name)
         if found is None:
-            raise CaptureError(f"{name} is unknown to this release")
+            raise OtherRelease(f"{name} is unknown to this release")
         return found
 
 
