@@ -38,6 +38,7 @@ _BROKER = ("publish", "fetch", "single", "latency", "rest", "memory", "start")
 _GROUPS = ("rebalance", "consume", "start")
 _QUEUE = ("work", "calls", "parts", "delays", "burst")
 _CLUSTER = ("failover", "handover", "throughput", "catchup")
+_CAPTURE = ("cost",)
 
 
 @click.group()
@@ -131,6 +132,20 @@ def cluster(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
     _run("cluster", cluster_entries(sizes), sizes, (folder, patterns, as_json))
 
 
+@bench.command()
+@_measured
+def capture(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure captures: what one costs a broker, how large it gets, how fast it is told again.
+
+    Brokers run in processes of their own, on one core; the load runs here, on the others. It takes about a minute, and
+    up to 6 GB of disk that it gives back.
+    """
+    sizes = QUICK if quick else FULL
+    _, load_cores = split()
+    with kept_to(load_cores):
+        _run("capture", capture_entries(sizes), sizes, (folder, patterns, as_json))
+
+
 def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, tuple[str, ...], bool]) -> None:
     """Take the figures that are asked for, and print them."""
     folder, patterns, as_json = options
@@ -167,6 +182,12 @@ def queue_entries(sizes: Sizes) -> list[Entry]:
 def cluster_entries(sizes: Sizes) -> list[Entry]:
     """All figures of `bench cluster`, in the order in which they are taken."""
     modules = [import_module(f"goqueue.cli.bench.cluster_{name}") for name in _CLUSTER]
+    return [entry for module in modules for entry in module.entries(sizes)]
+
+
+def capture_entries(sizes: Sizes) -> list[Entry]:
+    """All figures of `bench capture`, in the order in which they are taken."""
+    modules = [import_module(f"goqueue.cli.bench.capture_{name}") for name in _CAPTURE]
     return [entry for module in modules for entry in module.entries(sizes)]
 
 
