@@ -1,0 +1,56 @@
+"""`goqueue spark replay`: captures told again to the core, many at once; and what a changed core would have said."""
+
+import json
+
+import click
+
+from goqueue.cli.endings import WRONG, Ending
+from goqueue.cli.output import form_option, print_structure
+from goqueue.spark.captures.code import check_code
+from goqueue.spark.commands.facts import code_option
+from goqueue.spark.commands.opening import Wanted, opened
+from goqueue.spark.commands.progress import shown
+
+
+@click.command()
+@click.argument("captures", nargs=-1, required=True)
+@click.option(
+    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting that was another; may be repeated."
+)
+@code_option
+@click.option("--kept", default=20, show_default=True, help="How many differences of a file to tell in words.")
+@form_option
+@click.pass_context
+def replay(
+    context: click.Context, captures: tuple[str, ...], pairs: tuple[str, ...], code: str, kept: int, form: str
+) -> None:
+    """Replay CAPTURES, a task a file, and compare all that comes out.
+
+    \b
+    What would have been decided otherwise with other settings, or another core:
+      goqueue spark replay captures --set topic.orders.max_attempts=10
+      goqueue spark replay captures --code mine.patches:shorter_leases
+    Exit status 1 means that something came out otherwise than it was captured, or could not be read.
+    """  # noqa: D301 - click leaves alone what follows the character itself
+    wanted: Wanted = context.obj
+    settings = _settings(pairs)
+    check_code(code)
+    with opened(wanted) as spark, shown(spark, "replaying") as told:
+        from goqueue.spark.captures import job
+
+        summary = job.replay(spark, list(captures), code, settings, told, kept)
+    if form == "table":
+        click.echo("\n".join(summary.lines()))
+    else:
+        print_structure(form, json.loads(json.dumps(summary.structure())))
+    context.exit(0 if summary.is_identical else 1)
+
+
+def _settings(pairs: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise Ending(f"{pair!r} is no setting; write it like topic.orders.max_attempts=10", WRONG)
+        found[name.strip()] = value
+    return found
