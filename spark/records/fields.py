@@ -36,6 +36,10 @@ class Span:
     begins: Integers
     sizes: Integers
 
+    def at(self, rows: Integers) -> "Span":
+        """The field of these records only."""
+        return Span(self.begins[rows], self.sizes[rows])
+
 
 @define(eq=False)
 class Fields:
@@ -45,7 +49,7 @@ class Fields:
     has in the way of headers is in [tails, ends): a single zero byte if none.
     """
 
-    buffer: bytearray
+    buffer: bytearray | bytes
     headers: list[Header]
     counts: Integers
     offsets: Integers
@@ -55,6 +59,25 @@ class Fields:
     tails: Integers
     ends: Integers
     with_headers: Integers
+
+    def at(self, rows: Integers) -> "Fields":
+        """These records only, given by their places in rising order."""
+        batches = np.repeat(np.arange(len(self.counts)), self.counts)[rows]
+        counts = np.bincount(batches, minlength=len(self.counts))
+        has_headers = np.zeros(len(self.offsets), bool)
+        has_headers[self.with_headers] = True
+        return Fields(
+            self.buffer,
+            self.headers,
+            counts,
+            self.offsets[rows],
+            self.timestamps[rows],
+            self.keys.at(rows),
+            self.values.at(rows),
+            self.tails[rows],
+            self.ends[rows],
+            np.flatnonzero(has_headers[rows]),
+        )
 
     def decode_all_headers(self) -> list[tuple[int, Headers]]:
         """(row, headers) of every record that has some. Raises BatchError."""
@@ -82,7 +105,7 @@ def _begins(run: Run) -> list[int]:
     return begins
 
 
-def _follow_lengths(buffer: bytearray, at: int, count: int, begins: list[int]) -> int:
+def _follow_lengths(buffer: bytearray | bytes, at: int, count: int, begins: list[int]) -> int:
     """Go from record to record, noting where each begins; the answer is where the last one ends."""
     lengths, note = _LENGTHS, begins.append
     for _ in range(count):

@@ -1,4 +1,6 @@
-"""From a planned segment to Arrow record batches: reading, parsing and columns put together.
+"""From batches to Arrow record batches: reading, parsing, leaving out what is not wanted, and columns put together.
+
+What comes out of a segment file (`read_rows`) and what came from a broker (`rows_of`) go the same way.
 
 A run in which some record is malformed although the CRC is right (a producer's mistake inside compressed records, which
 no broker opens) is taken apart batch by batch, so that what is reported, or stepped over, is the one batch.
@@ -8,12 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+from attrs import define
 
 from goqueue.core.errors import BatchError
-from goqueue.core.records.batch import Header
+from goqueue.core.log.segment import NO_TIMESTAMP
 from goqueue.core.records.record import iterate
+from goqueue.core.records.varint import INT64_MAX
 from goqueue.spark.records.columns import Rows
-from goqueue.spark.records.fields import parse
+from goqueue.spark.records.fields import Fields, parse
 from goqueue.spark.records.planning import SegmentPlan
 from goqueue.spark.records.segments import (
     RUN_BYTES,
@@ -26,6 +30,19 @@ from goqueue.spark.records.segments import (
     salvage_segment,
     unpacked,
 )
+from goqueue.spark.records.wanted import Wanted
+
+
+@define
+class Origin:
+    """Where batches come from, which columns and records of them are wanted, and who is told of damage."""
+
+    topic: str
+    partition: int
+    schema: pa.Schema
+    wanted: Wanted
+    control: bool
+    on_damage: OnDamage
 
 
 def read_rows(
@@ -44,32 +61,49 @@ def read_rows(
             raise damaged(plan, position, why)
         note_left_out(plan, position, why)
 
+    origin = Origin(plan.topic, plan.partition, schema, plan.wanted, control, on_damage)
     for stored in read(plan, run_bytes):
-        stored.sections = [one for one in stored.sections if _is_wanted(one.header, plan.first_offset, control)]
-        if not stored.sections:
-            continue
-        for run in unpacked(stored, on_damage, run_bytes):
-            for rows in _tabulate(plan, run, schema, on_damage):
-                if rows.num_rows:
-                    yield rows
+        yield from rows_of(origin, stored, run_bytes)
 
 
-def _is_wanted(header: Header, first_offset: int, control: bool) -> bool:
-    return header.record_count > 0 and header.next_offset > first_offset and (control or not header.is_control)
+def rows_of(origin: Origin, stored: Run, run_bytes: int = RUN_BYTES) -> Iterator[pa.RecordBatch]:
+    """The rows of batches as they are stored, without empty Arrow batches."""
+    wanted, control = origin.wanted, origin.control
+    sections = [one for one in stored.sections if wanted.takes(one.header, control=control)]
+    if not sections:
+        return
+    for run in unpacked(Run(stored.buffer, sections), origin.on_damage, run_bytes):
+        for rows in _tabulate(origin, run):
+            if rows.num_rows:
+                yield rows
 
 
-def _tabulate(plan: SegmentPlan, run: Run, schema: pa.Schema, on_damage: OnDamage) -> Iterator[pa.RecordBatch]:
+def _tabulate(origin: Origin, run: Run) -> Iterator[pa.RecordBatch]:
     try:
-        fields = parse(run)
-        rows = Rows(plan.topic, plan.partition, fields).batch(schema)
+        fields = _wanted(parse(run), origin.wanted)
+        rows = Rows(origin.topic, origin.partition, fields).batch(origin.schema) if len(fields.offsets) else None
     except BatchError:
         if len(run.sections) == 1:
-            on_damage(run.sections[0].position, _reason(run.sections[0]))
+            origin.on_damage(run.sections[0].position, _reason(run.sections[0]))
             return
         for section in run.sections:
-            yield from _tabulate(plan, Run(run.buffer, [section]), schema, on_damage)
+            yield from _tabulate(origin, Run(run.buffer, [section]))
     else:
-        yield rows.slice(np.searchsorted(fields.offsets, plan.first_offset))
+        if rows is not None:
+            yield rows
+
+
+def _wanted(fields: Fields, wanted: Wanted) -> Fields:
+    if all(map(wanted.takes_all, fields.headers)):
+        return fields
+    passing = fields.offsets >= wanted.first_offset
+    if wanted.end_offset <= INT64_MAX:
+        passing &= fields.offsets < wanted.end_offset
+    if wanted.since_ms > NO_TIMESTAMP:
+        passing &= fields.timestamps >= wanted.since_ms
+    if wanted.until_ms <= INT64_MAX:
+        passing &= fields.timestamps < wanted.until_ms
+    return fields if passing.all() else fields.at(np.flatnonzero(passing))
 
 
 def _reason(section: Section) -> str:

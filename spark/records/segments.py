@@ -20,10 +20,10 @@ from goqueue.core.errors import BatchError
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment
 from goqueue.core.records.batch import CODEC_MASK, HEADER_BYTES, Header, read_header, validate
 from goqueue.core.records.compression import decompress
+from goqueue.spark.records.disks import disk_at
 from goqueue.spark.records.planning import SegmentPlan
 from goqueue.storage.disk import File
 from goqueue.storage.errors import DamageError
-from goqueue.storage.files import FileDisk
 from goqueue.storage.inspection import sound_batches
 
 OnDamage: TypeAlias = Callable[[int, str], None]
@@ -50,7 +50,7 @@ class Section:
 class Run:
     """Batches in the order of their offsets, and the buffer that holds their records."""
 
-    buffer: bytearray
+    buffer: bytearray | bytes
     sections: list[Section]
 
 
@@ -64,13 +64,14 @@ def read_segment(plan: SegmentPlan, run_bytes: int = RUN_BYTES) -> Iterator[Run]
     """All batches of a segment as they are stored. Raises DamageError where it is not sound, OSError."""
     segment = plan.segment
     try:
-        file = FileDisk(plan.folder).open(plan.file, read_only=True)
+        file = disk_at(plan.folder).open(plan.file, read_only=True)
     except FileNotFoundError as error:
         raise damaged(plan, 0, _GONE) from error
-    found = Segment(segment.base, segment.generation, 0, segment.base, NO_TIMESTAMP, 0)
+    found = Segment(segment.base, segment.generation, plan.begin_bytes, plan.begin_offset, NO_TIMESTAMP, 0)
     with closing(file):
-        flaw = yield from _sound_runs(file, segment.size, plan.limit_offset, found, run_bytes)
-    objection = plan.objection(found, flaw)
+        flaw = yield from _sound_runs(file, plan, found, run_bytes)
+    # Where nothing more is wanted, nobody asks how it goes on.
+    objection = plan.objection(found, flaw) if found.next_offset < plan.wanted.end_offset else None
     if objection is not None:
         raise damaged(plan, found.size, objection)
 
@@ -79,7 +80,7 @@ def salvage_segment(plan: SegmentPlan, run_bytes: int = RUN_BYTES) -> Iterator[R
     """The batches of a segment that are sound, wherever they are. Raises OSError."""
     gathered: list[tuple[int, memoryview]] = []
     size = end = 0
-    disk = FileDisk(plan.folder)
+    disk = disk_at(plan.folder)
     if not disk.exists(plan.file):
         note_left_out(plan, 0, _GONE)
         return
@@ -144,15 +145,14 @@ def _side_by_side(gathered: list[tuple[int, memoryview]]) -> Run:
     return run
 
 
-def _sound_runs(
-    file: File, size: int, limit_offset: int, found: Segment, run_bytes: int
-) -> Generator[Run, None, str | None]:
-    """Runs from the start of a file as long as it is sound, noting in `found` how far that is; the answer is the flaw.
+def _sound_runs(file: File, plan: SegmentPlan, found: Segment, run_bytes: int) -> Generator[Run, None, str | None]:
+    """Runs as long as a file is sound and wanted, noting in `found` how far that is; the answer is the flaw.
 
     Zeros are none: room that is reserved and not yet written reads so.
     """
     buffer = bytearray(run_bytes)
-    while found.size < size:
+    size, limit_offset = plan.segment.size, plan.limit_offset
+    while found.size < size and found.next_offset < plan.wanted.end_offset:
         view = memoryview(buffer)[: size - found.size]
         view = view[: file.read_into(view, found.size)]
         if not view:

@@ -12,7 +12,8 @@ from goqueue.core.records.compression import compress
 from goqueue.core.records.control import ControlMarker, encode_marker
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.spark.records.columns import ARROW_SCHEMA, COLUMNS
-from goqueue.spark.records.planning import UnreadableError, plan
+from goqueue.spark.records.edges import UnreadableError
+from goqueue.spark.records.planning import plan
 from goqueue.spark.records.rows import read_rows
 from goqueue.storage.errors import DamageError
 from goqueue.storage.files import FileDisk
@@ -116,10 +117,10 @@ def test_only_the_topic_that_is_asked_for_is_read(disk: FileDisk) -> None:
         disk.make_folder(f"logs/{topic}/{partition}")
         overwrite(disk, f"logs/{topic}/{partition}/{0:020d}.log", 0, bytes(numbered(partition)))
     assert [(one.topic, one.partition) for one in plan(disk.root)] == [("audit", 2), ("audit", 10), ("orders", 0)]
-    planned = plan(disk.root, "audit")
+    planned = plan(disk.root, ["audit"])
     assert [row[:2] for one in planned for row in segment_rows(one)] == [("audit", 2), ("audit", 10)]
     with pytest.raises(UnreadableError, match=r"no topic 'ordres'; it holds audit, orders"):
-        plan(disk.root, "ordres")
+        plan(disk.root, ["ordres"])
 
 
 def test_columns_come_as_they_are_asked_for(disk: FileDisk) -> None:
@@ -442,4 +443,4 @@ def test_a_folder_without_topics_has_no_segments(disk: FileDisk) -> None:
     disk.make_folder("logs")
     assert plan(disk.root) == []
     with pytest.raises(UnreadableError, match="it holds none"):
-        plan(disk.root, "orders")
+        plan(disk.root, ["orders"])

@@ -17,7 +17,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.driver.memory": "512m",
     }
-    session = open_session("local[2]", "tests", settings)
+    # A task may fail twice.
+    session = open_session("local[2,3]", "tests", settings)
     yield session
     session.stop()
 

@@ -15,9 +15,11 @@ from goqueue.core.log.config import Fsync, LogConfig
 from goqueue.core.records.batch import Codec, Lane
 from goqueue.core.records.build import encode
 from goqueue.core.records.control import ControlMarker, encode_marker
+from goqueue.spark.datasource import GoQueueSource
+from goqueue.spark.readers import SegmentPartition
 from goqueue.spark.records.columns import ARROW_SCHEMA
-from goqueue.spark.datasource import GoQueueSource, SegmentPartition
-from goqueue.spark.records.planning import SegmentPlan, UnreadableError
+from goqueue.spark.records.edges import UnreadableError
+from goqueue.spark.records.planning import SegmentPlan
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import OpenLog
 from tests.storage.logbook import NOW_MS, flip
@@ -137,11 +139,14 @@ def reading(options: dict[str, str], *fields: StructField) -> list[SegmentPlan]:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"topc": "orders"}, "there is no option 'topc'; the options are path, topic, control, damaged"),
+        (
+            {"topc": "orders"},
+            "there is no option 'topc'; the options are read, path, topic, partitions, control, damaged, ",
+        ),
         ({"damaged": "ignore"}, "the option 'damaged' is 'ignore'; it may be fail or skip"),
-        ({"control": "yes"}, "the option 'control' is 'yes'; it may be true or false"),
+        ({"control": "yes"}, "the option 'control' is 'yes'; it may be false or true"),
         ({"topic": "ordres"}, "holds no topic 'ordres'; it holds orders"),
-        ({"path": ""}, r"which data folder\? Say load\(folder\)"),
+        ({"path": ""}, r"which folder\? Say load\(folder\)"),
     ],
 )
 def test_an_option_that_says_nothing_is_refused(folder: Path, options: dict[str, str], said: str) -> None:
