@@ -10,9 +10,12 @@ from attrs import define
 
 from goqueue.core.capture.digest import HEAD_BYTES, readable
 from goqueue.core.capture.values import Identity, held_names, slot_names
+from goqueue.core.errors import BatchError
+from goqueue.core.records.batch import split
 
 _TEXT_MAX = 200
-_PLAIN = (type(None), bool, int, float, str, bytes, set, frozenset, array, type, FunctionType)
+_BUFFERS = (bytes, bytearray, memoryview)
+_PLAIN = (type(None), bool, int, float, str, set, frozenset, array, type, FunctionType)
 
 
 @define
@@ -30,8 +33,8 @@ def first_difference(expected: object, actual: object) -> Difference | None:
     met: set[Identity] = set()
     while waiting:
         path, left, right = waiting.popleft()
-        if isinstance(left, bytearray | memoryview) and isinstance(right, bytearray | memoryview):
-            if _told_apart_by(left) != _told_apart_by(right):
+        if isinstance(left, _BUFFERS) and isinstance(right, _BUFFERS):
+            if left != right and _told_apart_by(left) != _told_apart_by(right):
                 return Difference(path, _text(left), _text(right))
             continue
         if type(left) is not type(right):
@@ -50,9 +53,13 @@ def first_difference(expected: object, actual: object) -> Difference | None:
     return None
 
 
-def _told_apart_by(buffer: bytearray | memoryview) -> tuple[int, bytes]:
-    """A batch on its way through a node has a stand-in in a replay, which is right in its head and its length."""
-    return len(buffer), bytes(buffer[:HEAD_BYTES])
+def _told_apart_by(buffer: bytes | bytearray | memoryview) -> tuple[int, list[bytes]]:
+    """Batches on their way through a node have stand-ins in a replay, which are right in their heads and lengths."""
+    try:
+        heads = [bytes(batch[:HEAD_BYTES]) for batch in split(buffer)]
+    except BatchError:
+        heads = [bytes(buffer) if isinstance(buffer, bytes) else bytes(buffer[:HEAD_BYTES])]
+    return len(buffer), heads
 
 
 def _names(thing: object) -> Iterable[str]:

@@ -25,7 +25,6 @@ from goqueue.core.calls import Request
 from goqueue.core.capture.digest import HEAD_BYTES, reader_of
 from goqueue.core.capture.errors import CaptureError, OtherRelease
 from goqueue.core.capture.reading import READ_ERRORS, ValueReader
-from goqueue.core.capture.skeleton import can_stand_for, stand_in
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
@@ -44,11 +43,12 @@ _TOKEN_FIELDS = tuple(one.name for one in attrs.fields(SyncToken))
 _batch_fields = reader_of(PublishBatch, "batch")
 _read_fields = reader_of(ReadResult, "batches")
 _token_fields = reader_of(SyncToken)
-# What the short forms above write without names: a release in which it differs cannot read these events.
+# What is written without names: a release in which it differs cannot read these events.
 FORMS = "; ".join(
     f"{name}: {', '.join(fields)}"
     for name, fields in (("PublishBatch", _BATCH_FIELDS), ("ReadResult", _READ_FIELDS), ("SyncToken", _TOKEN_FIELDS))
 )
+FORMS += "; letters: runs of batches"
 # How many topics' partitions are told in short.
 _TARGETS_MAX = 4096
 _TARGET_BYTES_MAX = 64
@@ -182,13 +182,7 @@ class EventWriter:
         return values
 
     def _batch(self, batch: Readable) -> None:
-        self._values.number(len(batch))
-        if not self._keeps_records and can_stand_for(batch):
-            self._values.number(HEAD_BYTES)
-            self.out += batch[:HEAD_BYTES]
-        else:
-            self._values.number(len(batch))
-            self.out += batch
+        self._values.batch(batch, whole=self._keeps_records)
 
     def read_done(self, now: int, token: int, result: object) -> None:
         """An answer of the disk."""
@@ -307,9 +301,7 @@ class EventReader:
     def _ask_batch(self, event: Event, values: ValueReader) -> Event:
         address = self._address(values)
         fields = {name: values.read() for name in _BATCH_FIELDS}
-        size, head = self._head(values)
-        batch = bytearray(head) if len(head) == size else stand_in(head, size)
-        event.verb, event.args = "ask", (*address, PublishBatch(batch=batch, **fields))
+        event.verb, event.args = "ask", (*address, PublishBatch(batch=values.batch(), **fields))
         return event
 
     def _address(self, values: ValueReader) -> tuple[int, Caller]:
@@ -321,16 +313,10 @@ class EventReader:
             raise CaptureError("a request has no caller")
         return self._to, self._caller
 
-    def _head(self, values: ValueReader) -> tuple[int, bytes]:
-        size, kept = values.number(), values.number()
-        if not kept <= size <= _CONTENT_BYTES_MAX or (kept < size and kept != HEAD_BYTES):
-            raise CaptureError(f"{kept} bytes are kept of {size}")
-        return size, values.exactly(kept)
-
     def _read_done(self, event: Event, values: ValueReader) -> Event:
         token = values.number()
         fields = {name: values.read() for name in _READ_FIELDS}
-        size, head = self._head(values)
+        size, head = values.extent()
         batches = bytearray(size)
         batches[: len(head)] = head
         event.verb, event.args = "read_done", (token, ReadResult(batches=memoryview(batches), **fields))
@@ -342,9 +328,6 @@ class EventReader:
             raise CaptureError(f"{event.verb} has no arguments")
         return event
 
-
-# What a batch or a fetch may come to at most: a length is 32 bits with a sign.
-_CONTENT_BYTES_MAX = 1 << 31
 
 _READS: dict[int, Callable[[EventReader, Event, ValueReader], Event]] = {
     WAKE: lambda reader, event, _: reader._plain(event, "wake"),

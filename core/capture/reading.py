@@ -18,13 +18,17 @@ from attrs import define
 
 from goqueue.core.capture import values
 from goqueue.core.capture.errors import CaptureError, OtherRelease
+from goqueue.core.capture.skeleton import WORTH_BYTES, stand_in
 from goqueue.core.capture.values import TEXT_BYTES_MAX, TEXTS_MAX, slot_names
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.errors import ProtocolError
+from goqueue.core.records.batch import HEADER_BYTES
 from goqueue.core.records.varint import decode_varlong
 
 _FLOAT = struct.Struct("<d")
 _TYPECODES = "bBhHiIlLqQfd"
+# What a batch or a fetch may come to at most: a length is 32 bits with a sign.
+_CONTENT_BYTES_MAX = 1 << 31
 
 # What wrong bytes lead to while they are read; a wrong program would, too, but not in bytes that it wrote itself.
 READ_ERRORS = (
@@ -77,6 +81,7 @@ class ValueReader:
             values.METHOD: self._method,
             values.NAMED_TUPLE: self._named_tuple,
             values.RANDOM: self._random,
+            values.RUN: self._run,
         }
 
     def feed(self, content: bytes) -> None:
@@ -141,6 +146,33 @@ class ValueReader:
             raise CaptureError(f"{size} bytes are claimed where {len(self._content) - self.at} are left")
         self.at += size
         return self._content[self.at - size : self.at]
+
+    def extent(self) -> tuple[int, bytes]:
+        """How long a batch or what a read brought is, and what is kept of that: all of it, or its head."""
+        size, kept = self.number(), self.number()
+        if not kept <= size <= _CONTENT_BYTES_MAX or (kept < size and kept != HEADER_BYTES):
+            raise CaptureError(f"{kept} bytes are kept of {size}")
+        return size, self.exactly(kept)
+
+    def batch(self) -> bytearray:
+        """A batch without a tag, or what stands for it."""
+        size, kept = self.extent()
+        if len(kept) == size:
+            return bytearray(kept)
+        if size < WORTH_BYTES:
+            raise CaptureError(f"nothing stands for a batch of {size} bytes")
+        return stand_in(kept, size)
+
+    def _run(self) -> bytes | bytearray | memoryview:
+        tag = self.byte()
+        content = bytearray()
+        for _ in range(self.count()):
+            content += self.batch()
+            if len(content) > _CONTENT_BYTES_MAX:
+                raise CaptureError(f"batches of more than {_CONTENT_BYTES_MAX} bytes cannot have come at once")
+        if tag == values.BYTEARRAY:
+            return content
+        return bytes(content) if tag == values.BYTES else memoryview(content)
 
     def _float(self) -> float:
         (value,) = _FLOAT.unpack(self.exactly(8))

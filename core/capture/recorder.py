@@ -13,6 +13,7 @@ from typing import Any
 from goqueue.core.calls import Request
 from goqueue.core.capture.digest import Shapes, digest, readable
 from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
+from goqueue.core.capture.letters import Letters
 from goqueue.core.capture.snapshot import snapshot
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.compaction import CompactionOutput
@@ -33,6 +34,7 @@ class Recorder(Node):
         self._vocabulary = vocabulary
         self._keeps_records = keeps_records
         self._shapes = Shapes()
+        self._letters = Letters(node)
         self._past = 0
         self._notes = EventWriter(vocabulary, keeps_records=keeps_records)
 
@@ -87,7 +89,8 @@ class Recorder(Node):
 
     def receive(self, now: int, sender: str, message: Any) -> None:
         """Note a letter of a peer, and pass it on."""
-        self._notes.call(now, "receive", (sender, message))
+        noted = message if self._keeps_records else self._letters.shortened(sender, message)
+        self._notes.call(now, "receive", (sender, noted))
         self.node.receive(now, sender, message)
 
     def peer_met(self, now: int, peer: str) -> None:

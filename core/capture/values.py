@@ -8,6 +8,8 @@ other and hand out bound methods, so an object that is met again is written as a
     number  zigzag varint of 64 bits, as in a record; one that does not fit is written in decimal
     text    the number of a text met before in this table, or the text itself, which then gets the next number
     object  the number of its class, or the class by name with its field names, then the value of each field
+    batch   its size | how much of it is kept | that much: all of it, or its header alone (`skeleton`)
+    run     the tag of what the batches are in | how many they are | each batch
 
 Text and classes are numbered as they come, separately for each writer, so reader and writer keep the same tables; both
 stop adding to them at the same size. What cannot be written (a closure, a file, a class of nobody's) is refused when
@@ -26,9 +28,13 @@ from random import Random
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from attrs import define
+
 from goqueue.core.capture.errors import CaptureError
+from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.vocabulary import Vocabulary
-from goqueue.core.records.varint import INT64_MAX, SPELLED, encode_varlong
+from goqueue.core.records.batch import HEADER_BYTES
+from goqueue.core.records.varint import INT64_MAX, SPELLED, Readable, encode_varlong
 
 TEXTS_MAX = 4096
 TEXT_BYTES_MAX = 255
@@ -37,11 +43,20 @@ _SPELLED_END = len(SPELLED) // 2
 
 (
     NONE, TRUE, FALSE, INTEGER, DECIMAL, FLOAT, TEXT, BYTES, BYTEARRAY, VIEW, LIST, TUPLE, DICT, DEQUE, SET, ARRAY,
-    OBJECT, SAME, ENUM, NAMED, METHOD, NAMED_TUPLE, RANDOM, ORDERED_DICT, DEFAULT_DICT, BUILT_IN, RANGE,
-) = range(27)  # fmt: skip
+    OBJECT, SAME, ENUM, NAMED, METHOD, NAMED_TUPLE, RANDOM, ORDERED_DICT, DEFAULT_DICT, BUILT_IN, RANGE, RUN,
+) = range(28)  # fmt: skip
 
+_TAGS: dict[type, int] = {bytes: BYTES, bytearray: BYTEARRAY, memoryview: VIEW}
 # What a defaultdict is made to hold.
 MADE_OF: tuple[type, ...] = (int, list, dict, set, deque, bytearray)
+
+
+@define(eq=False)
+class Run:
+    """Batches one behind the other, to be written in the place of `content`, and which of them to keep whole."""
+
+    content: Readable
+    batches: list[tuple[Readable, bool]]
 
 
 class Identity:
@@ -97,6 +112,7 @@ class ValueWriter:
             array: self._array,
             range: self._range,
             Random: self._random,
+            Run: self._run,
             MethodType: self._method,
             BuiltinFunctionType: self._method,
             FunctionType: self._named,
@@ -126,6 +142,13 @@ class ValueWriter:
         self.out += spelled
         if len(spelled) <= TEXT_BYTES_MAX and len(self._texts) < TEXTS_MAX:
             self._texts[value] = len(self._texts)
+
+    def batch(self, batch: Readable, *, whole: bool) -> None:
+        """Append a batch without a tag; its header alone unless it must be whole, or nothing can stand for it."""
+        kept = len(batch) if whole or not can_stand_for(batch) else HEADER_BYTES
+        self.number(len(batch))
+        self.number(kept)
+        self.out += batch if kept == len(batch) else batch[:kept]
 
     def _learn(self, cls: type) -> Callable[[Any], None]:
         write: Callable[[Any], None]
@@ -165,6 +188,13 @@ class ValueWriter:
         self.out.append(tag)
         self.number(len(value))
         self.out += value
+
+    def _run(self, run: Run) -> None:
+        self.out.append(RUN)
+        self.out.append(_TAGS[type(run.content)])
+        self.number(len(run.batches))
+        for batch, whole in run.batches:
+            self.batch(batch, whole=whole)
 
     # --- containers
 

@@ -240,6 +240,10 @@ class Dispatch:
 
     # --- letters
 
+    def asked(self, node: str, number: int) -> Forwarded | None:
+        """What another node was asked to carry out under a number, while its answer is awaited."""
+        return self._outgoing.asked(node, number)
+
     def receive(self, now: int, sender: str, message: ForwardingMessage) -> None:
         """A letter of another node."""
         if isinstance(message, Forwarded):

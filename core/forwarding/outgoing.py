@@ -121,6 +121,11 @@ class Outgoing:
 
     # --- what comes back
 
+    def asked(self, node: str, number: int) -> Forwarded | None:
+        """The letter with a request that a node owes an answer to."""
+        sent = self._peers[node].sent.get(number) if node in self._peers else None
+        return None if sent is None else sent.letter
+
     def answered(self, now: int, sender: str, message: Answered) -> None:
         """A node has answered."""
         if message.origin != self._own_life or sender not in self._peers:
