@@ -32,7 +32,7 @@ from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
 from goqueue.core.publishes import Publishes
 from goqueue.core.quorum.entries import Entry
-from goqueue.core.reads import Reads
+from goqueue.core.reads import Look, Reads
 from goqueue.core.ready import Letter, Ready, SaveVote, Send
 from goqueue.core.replication.sources import REPLICA_TOKENS
 from goqueue.core.room import Room, Rooms, Site
@@ -368,9 +368,9 @@ class Node:
             assert not isinstance(result, TimeResult)
             self._peering.replication.read_done(now, token, result)
 
-    def looks_into(self, token: int) -> bool:
-        """Whether what a `Fetching` brings changes the node itself, and is not passed on unseen."""
-        return token < REPLICA_TOKENS and self._reads.looks_into(token)
+    def looks_into(self, token: int) -> Look:
+        """What the node itself sees of what a `Fetching` brings; the rest is passed on unseen."""
+        return self._reads.looks_into(token) if token < REPLICA_TOKENS else Look.NOTHING
 
     def read_failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""

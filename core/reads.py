@@ -13,11 +13,13 @@ one partition's list and has its deadline set.
 
 from collections import deque
 from collections.abc import Callable
+from enum import IntEnum
 
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.plan import is_own
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
@@ -28,6 +30,14 @@ _WAIT_NS_MAX = 300_000_000_000
 # What all reads of one turn may bring at most, save that there is always one: whoever sends the answers on counts them
 # only when they are there, so thousands that ask in one instant must not all be answered in it.
 _TURN_BYTES_MAX = 64 << 20
+
+
+class Look(IntEnum):
+    """What a node sees of batches that it has read: nothing, where it passes them on; their headers; or all of them."""
+
+    NOTHING = 0
+    HEADS = 1
+    RECORDS = 2
 
 
 @define
@@ -191,10 +201,18 @@ class Reads:
         fetched = Fetched(result.batches, result.next_offset, partition.high_watermark, log.start_offset)
         self._send(pending.to, fetched)
 
-    def looks_into(self, token: int) -> bool:
-        """Whether what a `Fetching` brings, which was not answered yet, changes the node itself."""
+    def looks_into(self, token: int) -> Look:
+        """What the node itself sees of what a `Fetching` brings, which was not answered yet.
+
+        Records that clients wrote are looked at only where they were to come from the disk: what is kept of the last
+        ones in memory is not whole in a replay.
+        """
         request = self._pending[token].request
-        return isinstance(request, Fetch) and (request.looks or request.side is not Side.DATA)
+        if not isinstance(request, Fetch) or (request.side is Side.DATA and not request.looks):
+            return Look.NOTHING
+        if request.side is Side.DATA and not request.from_disk and not is_own(request.topic):
+            return Look.HEADS
+        return Look.RECORDS
 
     def failed(self, now: int, token: int, why: str, *, damaged: bool) -> None:
         """The disk could not answer a `Fetching`: what it holds is damaged, or it may work another time."""

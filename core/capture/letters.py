@@ -9,7 +9,6 @@ under one of its own producer ids, such as dead letters, what is asked and answe
 messages, of which nodes build batches.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, evolve, field
@@ -18,7 +17,6 @@ from goqueue.core.capture.values import Run
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.messages import Answered, Forwarded
-from goqueue.core.log.effects import Buffer
 from goqueue.core.log.producers import OWN_IDS
 from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header, split
@@ -50,7 +48,7 @@ class Letters:
     def _pulled(self, letter: Pulled) -> Pulled:
         own = self._ids_of_own_topics()
         parts = [
-            evolve(part, runs=_shortened_runs(part.runs))
+            evolve(part, runs=[shortened(run) for run in part.runs])
             if part.side is Side.DATA and part.topic_id not in own and part.runs
             else part
             for part in letter.parts
@@ -68,15 +66,15 @@ class Letters:
         request = letter.request
         if letter.is_own or not isinstance(request, PublishBatch) or request.side is not Side.DATA:
             return letter
-        return evolve(letter, request=evolve(request, batch=_shortened(request.batch)))
+        return evolve(letter, request=evolve(request, batch=shortened(request.batch)))
 
     def _answered(self, sender: str, letter: Answered) -> Answered:
         reply = letter.reply
         if not isinstance(reply, Fetched | PolledWork) or not self._is_for_client(sender, letter):
             return letter
         if isinstance(reply, Fetched):
-            return evolve(letter, reply=evolve(reply, batches=_shortened(reply.batches)))
-        parts = [evolve(part, batches=_shortened(part.batches)) for part in reply.parts]
+            return evolve(letter, reply=evolve(reply, batches=shortened(reply.batches)))
+        parts = [evolve(part, batches=shortened(part.batches)) for part in reply.parts]
         return evolve(letter, reply=evolve(reply, parts=parts))
 
     def _is_for_client(self, sender: str, letter: Answered) -> bool:
@@ -89,11 +87,7 @@ class Letters:
         return not isinstance(request, Fetch) or (request.side is Side.DATA and not request.looks)
 
 
-def _shortened_runs(runs: Iterable[Buffer]) -> list[Any]:
-    return [_shortened(run) for run in runs]
-
-
-def _shortened(run: Readable) -> Any:
+def shortened(run: Readable) -> Any:
     """Batches without the records that are not the node's own; whatever is no row of batches, as it is."""
     try:
         batches = [*split(run)]

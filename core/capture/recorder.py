@@ -10,10 +10,12 @@ signature that changes there is found here by the type checker. Everything else 
 from collections.abc import Iterable
 from typing import Any
 
+from attrs import evolve
+
 from goqueue.core.calls import Request
 from goqueue.core.capture.digest import Shapes, digest, readable
 from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
-from goqueue.core.capture.letters import Letters
+from goqueue.core.capture.letters import Letters, shortened
 from goqueue.core.capture.snapshot import snapshot
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.compaction import CompactionOutput
@@ -21,6 +23,7 @@ from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
 from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
+from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
 from goqueue.core.verbs import Caller
 
@@ -157,13 +160,17 @@ class Recorder(Node):
 
     def read_done(self, now: int, token: int, result: ReadResult | TimeResult | None) -> None:
         """Note what a read came to, and pass it on."""
-        if self.node.looks_into(token):
-            self._notes.call(now, "read_done", (token, result))
-        else:
+        look = self.node.looks_into(token)
+        if look is Look.NOTHING:
             self._notes.read_done(now, token, result)
+        else:
+            noted = result
+            if look is Look.HEADS and isinstance(result, ReadResult) and not self._keeps_records:
+                noted = evolve(result, batches=shortened(result.batches))
+            self._notes.call(now, "read_done", (token, noted))
         self.node.read_done(now, token, result)
 
-    def looks_into(self, token: int) -> bool:
+    def looks_into(self, token: int) -> Look:
         """As the node says."""
         return self.node.looks_into(token)
 

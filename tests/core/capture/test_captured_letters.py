@@ -10,10 +10,12 @@ from goqueue.core.capture.letters import Letters
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.values import Run, ValueWriter
+from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
 from goqueue.core.records.batch import HEADER_BYTES, stamp, validate
 from goqueue.core.records.build import encode
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
 from goqueue.core.verbs import CreateTopic, Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply, Side
+from goqueue.core.work.verbs import PolledWork, PollWork
 from tests.core.capture.test_captured_clusters import Notes, recorded_cluster
 from tests.core.capture.traffic import VOCABULARY, fresh_node
 from tests.core.driven_cluster import DrivenCluster
@@ -66,6 +68,23 @@ def test_single_messages_are_kept_whole_by_whoever_makes_batches_of_them_and_not
     blocks = noted(notes)
     names = list(cluster.members)
     assert [SECRET in block for block in blocks] == [name == leader for name in names]
+    assert all(one.told_again() > 100 for one in notes)
+
+
+@pytest.mark.parametrize(("config", "is_whole"), [({}, False), ({"key_ordered": True}, True)])
+def test_what_a_queue_reads_of_the_disk_is_whole_only_where_it_looks_at_records(
+    config: dict[str, object], *, is_whole: bool
+) -> None:
+    cluster, notes, leader = cluster_of_three()
+    cluster.answer(leader, PublishBatch("orders", 0, batch()))
+    cluster.advance(1_000)
+    cluster.node(leader).forget_recent(cluster.now)
+    joined = cluster.answer(leader, JoinGroup("mail", ["orders"], mode=GroupMode.SHARED, config=config))
+    assert isinstance(joined, Joined)
+    polled = cluster.answer(leader, PollWork("mail", joined.member_id, wait_ns=5_000_000_000))
+    assert isinstance(polled, PolledWork)
+    assert [SECRET in bytes(part.batches) for part in polled.parts] == [True]
+    assert any(SECRET in block for block in noted(notes)) == is_whole
     assert all(one.told_again() > 100 for one in notes)
 
 
