@@ -1,0 +1,210 @@
+"""Where load gathers: partitions with more than their share, and keys that are seen more than others.
+
+Partitions are counted exactly, from batches as leaders took them. Keys are known in two ways. Facts have them summed up
+by a sketch of bounded size, one a file, so a key may have been seen less often than is said, by at most its error, and
+one that is rare may be missing. Records themselves, where segments are given, are counted exactly.
+"""
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from goqueue.spark.reports.plots import bars, heat
+from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.section import Section, shortened
+from goqueue.spark.reports.slots import Slots, slots_of
+from goqueue.spark.reports.units import BYTES, COUNT, SHARE
+
+NAME: Final = "hot"
+TITLE: Final = "Hot partitions and keys"
+QUESTION: Final = "Which partitions and which keys have more than their share?"
+METHOD: Final = (
+    "Partitions are counted from the batches that leaders took, internal topics left out. Skew is a partition's bytes "
+    "against the mean of its topic's partitions, those without a message included as far as the facts know of them. "
+)
+_EXACT: Final = "Keys are counted in the records themselves, each exactly."
+_SKETCHED: Final = (
+    "Keys are counted by a sketch in each file: a figure may be too high by its error, never too low for a key that is "
+    "listed, and a key that is not listed may have come as often as the sketch's error."
+)
+
+KEYS: Final = 100
+# So many partitions are shown over time.
+_DRAWN: Final = 24
+
+
+def answer(facts: DataFrame, segments: DataFrame | None = None, keys: int = KEYS, slots: int = 60) -> DataFrame:
+    """Partitions of topics, the largest of them over time, and in each topic the `keys` keys with the most messages.
+
+    what string (partition, key: by the sketch, or counted: exact); topic string; partition int (null of a key); time
+    timestamp (null of a whole); key string (as text, or in hexadecimal); messages, bytes bigint; share double (of the
+    topic's bytes, or of its messages for a key); skew double (bytes against the mean of the topic's partitions); error
+    bigint (by how many messages a key's figure may be too high). What does not apply is null. `segments` are rows of
+    the source `goqueue`, with topic, key and value.
+    """
+    mine = facts.where(sf.col("topic").isNotNull() & ~sf.col("topic").startswith("__"))
+    partitions = _partitions(mine)
+    counted = _sketched(mine) if segments is None else _counted(segments)
+    over = slots_of(facts, slots)
+    rows = [partitions, _over_time(mine, partitions, over), _top(counted, keys)]
+    found = rows[0]
+    for more in rows[1:]:
+        found = found.unionByName(more, allowMissingColumns=True)
+    return found.select("what", "topic", "partition", "time", "key", "messages", "bytes", "share", "skew", "error")
+
+
+def _partitions(facts: DataFrame) -> DataFrame:
+    known = facts.where(sf.col("partition").isNotNull() & (_came() | sf.col("kind").isin("known", "leads", "placed")))
+    sums = known.groupBy("topic", "partition").agg(*_amounts())
+    of_topic = sums.groupBy("topic").agg(sf.sum("bytes").alias("whole"), sf.avg("bytes").alias("mean"))
+    return sums.join(of_topic, "topic").select(
+        sf.lit("partition").alias("what"), "topic", "partition", sf.lit(None).cast("timestamp").alias("time"),
+        sf.lit(None).cast("string").alias("key"), "messages", "bytes", sf.try_divide("bytes", "whole").alias("share"),
+        sf.try_divide("bytes", "mean").alias("skew"), sf.lit(None).cast("bigint").alias("error"),
+    )  # fmt: skip
+
+
+def _over_time(facts: DataFrame, partitions: DataFrame, over: Slots) -> DataFrame:
+    largest = partitions.orderBy(sf.desc("bytes"), "topic", "partition").limit(_DRAWN).select("topic", "partition")
+    came = facts.where(_came()).join(sf.broadcast(largest), ["topic", "partition"])
+    sums = came.groupBy("topic", "partition", over.number(sf.col("time")).alias("slot")).agg(*_amounts())
+    return sums.select(
+        sf.lit("partition").alias("what"), "topic", "partition", over.starts(sf.col("slot")).alias("time"), "messages",
+        "bytes",
+    )  # fmt: skip
+
+
+def _came() -> Column:
+    return (sf.col("kind") == "appended") & (sf.coalesce("side", sf.lit("data")) == "data")
+
+
+def _amounts() -> list[Column]:
+    messages = sf.coalesce("count", sf.col("end") - sf.col("first"))
+    return [
+        _sum(sf.when(_came(), messages)).alias("messages"),
+        _sum(sf.when(_came(), sf.col("bytes"))).alias("bytes"),
+    ]
+
+
+def _sketched(facts: DataFrame) -> DataFrame:
+    """What sketches say of keys, their errors added as their figures are."""
+    keyed = facts.where(sf.col("kind") == "keyed")
+    every = facts.where(sf.col("kind") == "asked").groupBy("topic").agg(sf.sum("count").alias("whole"))
+    key = sf.coalesce("detail", sf.concat(sf.lit("hash "), sf.col("key_hash").cast("string")))
+    sums = keyed.groupBy("topic", "key_hash").agg(
+        sf.min(key).alias("key"), _sum(sf.col("count")).alias("messages"), _sum(sf.col("bytes")).alias("bytes"),
+        _sum(sf.col("value")).alias("error"),
+    )  # fmt: skip
+    return sums.join(every, "topic", "left").withColumn("what", sf.lit("key"))
+
+
+def _counted(segments: DataFrame) -> DataFrame:
+    """Keys of records; those that are no text in hexadecimal."""
+    keyed = segments.where(sf.col("key").isNotNull() & ~sf.col("topic").startswith("__"))
+    size = sf.length("key") + sf.coalesce(sf.length("value"), sf.lit(0))
+    sums = keyed.groupBy("topic", "key").agg(sf.count("*").alias("messages"), sf.sum(size).alias("bytes"))
+    every = segments.groupBy("topic").agg(sf.count("*").alias("whole"))
+    spelled = sf.coalesce(sf.try_validate_utf8(sf.col("key").cast("string")), sf.concat(sf.lit("0x"), sf.hex("key")))
+    return (
+        sums.withColumn("key", spelled)
+        .withColumn("error", sf.lit(0))
+        .join(every, "topic")
+        .withColumn("what", sf.lit("counted"))
+    )
+
+
+def _top(keys: DataFrame, count: int) -> DataFrame:
+    by_messages = Window.partitionBy("topic").orderBy(sf.desc("messages"), sf.desc("bytes"), "key")
+    best = keys.withColumn("rank", sf.row_number().over(by_messages)).where(sf.col("rank") <= count)
+    return best.select(
+        "what", "topic", "key", "messages", "bytes", sf.try_divide("messages", "whole").alias("share"),
+        sf.col("error").cast("bigint").alias("error"),
+    )  # fmt: skip
+
+
+def _sum(amount: Column) -> Column:
+    return sf.coalesce(sf.sum(amount), sf.lit(0))
+
+
+def section(answer: pa.Table) -> Section:
+    """The most uneven topics in words, the largest partitions as bars and over time, and the keys that lead."""
+    rows = rows_of(answer)
+    partitions = [row for row in rows if row["what"] == "partition" and row["time"] is None]
+    keys = [row for row in rows if row["what"] != "partition"]
+    how = _EXACT if any(row["what"] == "counted" for row in keys) else _SKETCHED
+    found = Section(NAME, TITLE, QUESTION, method=METHOD + how)
+    written = sorted((row for row in partitions if row["bytes"]), key=lambda row: (-row["bytes"], _name(row)))
+    if not written:
+        found.words.append("No message came to a partition in what was read.")
+        return found
+    found.words += _skews(partitions) + _leading(keys)
+    found.pictures.append(bars("Bytes by partition", [(_name(row), row["bytes"]) for row in written], BYTES))
+    over = {
+        _name(row): [one for one in rows if one["time"] is not None and _name(one) == _name(row)] for row in written
+    }
+    heated = [(name, points(of, "messages")) for name, of in over.items() if of]
+    found.pictures.append(heat("Messages by partition, over time", heated, COUNT))
+    header = ["partition", "messages", "bytes", "share of its topic", "against the mean"]
+    cells = [
+        (_name(row), row["messages"], BYTES.worded(row["bytes"]), SHARE.worded(row["share"]), _times(row["skew"]))
+        for row in sorted(partitions, key=lambda row: (-row["bytes"], _name(row)))
+    ]
+    found.tables.append(shortened("Partitions", header, cells))
+    if keys:
+        keys.sort(key=lambda row: (-row["messages"], row["topic"], row["key"]))
+        header = ["topic", "key", "messages", "too high by at most", "bytes", "share of its topic"]
+        lines = [
+            (
+                row["topic"],
+                row["key"],
+                row["messages"],
+                row["error"],
+                BYTES.worded(row["bytes"]),
+                SHARE.worded(row["share"]),
+            )
+            for row in keys
+        ]
+        found.tables.append(shortened("Keys", header, lines))
+    return found
+
+
+def _name(row: Row) -> str:
+    return f"{row['topic']}/{row['partition']}"
+
+
+def _times(skew: float | None) -> str:
+    return "-" if skew is None else f"{skew:.2f} x"
+
+
+def _skews(partitions: list[Row]) -> list[str]:
+    """A sentence for each of the most uneven topics that have more than one partition."""
+    topics: dict[str, list[Row]] = {}
+    for row in partitions:
+        topics.setdefault(row["topic"], []).append(row)
+    said = []
+    for topic, of in topics.items():
+        worst = max(of, key=lambda row: row["skew"] or 0.0)
+        if len(of) > 1 and worst["skew"]:
+            words = (
+                f"{topic}: partition {worst['partition']} has {_times(worst['skew'])} the mean of {len(of)} partitions"
+            )
+            said.append((worst["skew"], f"{words}, {SHARE.worded(worst['share'])} of the bytes."))
+    said.sort(reverse=True)
+    return [words for _, words in said[:10]] or ["No topic with more than one partition was written to."]
+
+
+def _leading(keys: list[Row]) -> list[str]:
+    """A sentence for the key that leads in each of the topics in which one leads most."""
+    first: dict[str, Row] = {}
+    for row in keys:
+        if row["topic"] not in first or row["messages"] > first[row["topic"]]["messages"]:
+            first[row["topic"]] = row
+    leading = sorted(first.values(), key=lambda row: (-(row["share"] or 0.0), row["topic"]))[:10]
+    return [
+        f"{row['topic']}: key {row['key']} leads with {row['messages']:,} messages"
+        + (f", at most {row['error']:,} of them not its own" if row["error"] else "")
+        + f", {SHARE.worded(row['share'])} of what came."
+        for row in leading
+    ]

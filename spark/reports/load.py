@@ -1,0 +1,141 @@
+"""How much each node had to do: messages and bytes in and out, syncs and what they cost, events and turns.
+
+What came in is counted on leaders, what was copied on followers, what went out where it was sent from.
+"""
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from goqueue.spark.reports.plots import Points, line, stacked
+from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.section import Section, shortened
+from goqueue.spark.reports.slots import SLOTS, slots_of
+from goqueue.spark.reports.units import BYTES, COUNT, NANOSECONDS, Unit, counting, per_second
+
+NAME: Final = "load"
+TITLE: Final = "Load"
+QUESTION: Final = "How much did each node have to do, and what did its syncs cost?"
+METHOD: Final = (
+    "Messages and bytes in are batches that the node took as a leader into the data of topics, internal ones included; "
+    "copied are those it took as a follower. Out is what it sent to readers and members, replays and retries included; "
+    "of shared groups the facts know no bytes. A sync's cost is from when it was asked for until it ended, waiting for "
+    "the one before it included. Percentiles of syncs are within one in ten thousand of their rank. Turns are of the "
+    "node's loop: all that came in by then is one."
+)
+
+KINDS: Final = ("appended", "copied", "fetched", "polled", "leased", "durable", "load", "refused")
+# answer's columns of amounts, each a sum over kinds, in the unit in which it is shown a second.
+AMOUNTS: Final[dict[str, Unit]] = {
+    "messages_in": COUNT,
+    "bytes_in": BYTES,
+    "bytes_copied": BYTES,
+    "messages_out": COUNT,
+    "bytes_out": BYTES,
+    "syncs": counting("syncs"),
+    "bytes_synced": BYTES,
+    "events": counting("events"),
+    "turns": counting("turns"),
+    "refused": counting("refusals"),
+}
+_DRAWN: Final = {
+    "messages_in": "Messages in, by node",
+    "bytes_in": "Bytes in, by node",
+    "messages_out": "Messages out, by node",
+    "bytes_copied": "Bytes copied from leaders, by node",
+    "syncs": "Syncs, by node",
+    "events": "Events, by node",
+}
+
+
+def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
+    """What each node did: in each slot of time, and in all (`time` null).
+
+    node string, time timestamp, seconds double (how long that is), messages_in, bytes_in, bytes_copied, messages_out,
+    bytes_out, syncs, bytes_synced, events, turns, refused bigint, sync_p50_ns, sync_p99_ns, sync_max_ns bigint (null
+    without syncs).
+    """
+    over = slots_of(facts, slots)
+    chosen = facts.where(sf.col("kind").isin(*KINDS)).withColumn("slot", over.number(sf.col("time")))
+    sums = [sf.coalesce(sf.sum(amount), sf.lit(0)).alias(name) for name, amount in _amounts().items()]
+    cost = sf.when(sf.col("kind") == "durable", sf.col("at") - sf.col("since"))
+    ranks = sf.percentile_approx(cost, [0.5, 0.99], 10_000)
+    found = chosen.groupingSets([["node"], ["node", "slot"]], "node", "slot").agg(
+        *sums, ranks.alias("ranks"), sf.max(cost).alias("sync_max_ns")
+    )
+    seconds = sf.when(sf.col("slot").isNull(), sf.lit(over.count * over.seconds)).otherwise(sf.lit(over.seconds))
+    return found.select(
+        "node", over.starts(sf.col("slot")).alias("time"), seconds.alias("seconds"), *AMOUNTS,
+        sf.col("ranks")[0].alias("sync_p50_ns"), sf.col("ranks")[1].alias("sync_p99_ns"), "sync_max_ns",
+    )  # fmt: skip
+
+
+def _amounts() -> dict[str, Column]:
+    kind, one = sf.col("kind"), sf.lit(1)
+    is_data = sf.coalesce("side", sf.lit("data")) == "data"
+    came, copied, synced = (kind == "appended") & is_data, kind == "copied", kind == "durable"
+    sent = kind.isin("fetched", "polled", "leased")
+    messages = sf.coalesce("count", sf.col("end") - sf.col("first"))
+    of_load = kind == "load"
+    return {
+        "messages_in": sf.when(came, messages),
+        "bytes_in": sf.when(came, sf.col("bytes")),
+        "bytes_copied": sf.when(copied, sf.col("bytes")),
+        "messages_out": sf.when(sent, messages),
+        "bytes_out": sf.when(sent, sf.col("bytes")),
+        "syncs": sf.when(synced, one),
+        "bytes_synced": sf.when(synced, sf.col("bytes")),
+        "events": sf.when(of_load, sf.col("count")),
+        "turns": sf.when(of_load, sf.col("value")),
+        "refused": sf.when(kind == "refused", one),
+    }
+
+
+def section(answer: pa.Table) -> Section:
+    """Averages in words and a table, rates over time in pictures."""
+    rows = rows_of(answer)
+    found = Section(NAME, TITLE, QUESTION, method=METHOD)
+    wholes = sorted((row for row in rows if row["time"] is None), key=lambda row: str(row["node"]))
+    if not wholes:
+        found.words.append("No node did anything in what was read.")
+        return found
+    found.words += [_sentence(row) for row in wholes]
+    over: dict[str, list[Row]] = {row["node"]: [] for row in wholes}
+    for row in rows:
+        if row["time"] is not None:
+            over[row["node"]].append(row)
+    for column, title in _DRAWN.items():
+        if any(row[column] for row in wholes):
+            series = {node: _rates(of, column) for node, of in over.items()}
+            found.pictures.append(stacked(title, series, per_second(AMOUNTS[column])))
+    if any(row["syncs"] for row in wholes):
+        costs = {node: points(of, "sync_p99_ns") for node, of in over.items()}
+        found.pictures.append(line("A sync, 99th percentile, by node", costs, NANOSECONDS, log=True))
+    header = ["node", *(f"{name.replace('_', ' ')} /s" for name in AMOUNTS), "sync p50", "p99", "max", "bytes a sync"]
+    found.tables.append(shortened("Averages over all of the time", header, [_cells(row) for row in wholes]))
+    return found
+
+
+def _rates(rows: list[Row], column: str) -> Points:
+    return points(rows, column, 1 / rows[0]["seconds"]) if rows else []
+
+
+def _sentence(row: Row) -> str:
+    rates = {name: per_second(unit).worded(row[name] / row["seconds"]) for name, unit in AMOUNTS.items()}
+    syncs = f"{rates['syncs']} syncs"
+    if row["syncs"]:
+        syncs += f" of {BYTES.worded(row['bytes_synced'] / row['syncs'])}"
+        if row["sync_p50_ns"] is not None:
+            syncs += f" in {NANOSECONDS.worded(row['sync_p50_ns'])} (p99 {NANOSECONDS.worded(row['sync_p99_ns'])})"
+    return (
+        f"{row['node']}: {rates['messages_in']} messages in ({rates['bytes_in']}), {rates['messages_out']} out, "
+        f"{rates['bytes_copied']} copied, {syncs}, {rates['events']} events in {rates['turns']} turns."
+    )
+
+
+def _cells(row: Row) -> list[str]:
+    rates = [unit.worded(row[name] / row["seconds"]) for name, unit in AMOUNTS.items()]
+    costs = [NANOSECONDS.worded(row[f"sync_{name}_ns"]) for name in ("p50", "p99", "max")]
+    return [row["node"], *rates, *costs, BYTES.worded(row["bytes_synced"] / row["syncs"] if row["syncs"] else None)]
