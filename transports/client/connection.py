@@ -28,7 +28,8 @@ from goqueue.transports.client.groups import Groups
 from goqueue.transports.client.handover import Hooks, Told
 from goqueue.transports.client.loops import Loop, running_loop
 from goqueue.transports.client.policies import AckPolicy
-from goqueue.transports.client.producer import Producer, producer_terms
+from goqueue.transports.client.producer import Producer
+from goqueue.transports.client.producer_terms import producer_terms
 from goqueue.transports.client.settings import SettingGiven
 from goqueue.transports.client.subscribers import GRACE, Service, Subscribers, W
 from goqueue.transports.client.times import nanoseconds_of

@@ -9,20 +9,16 @@ A producer is a block. Leaving it well sends everything and waits for the answer
 was not sent, since what led to it may be wrong. Errors that nobody looked at are raised by `flush`, and by leaving.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from datetime import datetime, timedelta
 from functools import partial
 from time import time_ns
-from typing import TypeVar
-
-from attrs import define
 
 from goqueue.core.client.failure import DROPPED, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel, headers_bytes_max
 from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.routing import Route
 from goqueue.core.client.session import Session
-from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.verbs import Acks, Code, NewRecord
@@ -41,47 +37,16 @@ from goqueue.transports.client.errors import (
 from goqueue.transports.client.loops import SECOND_NS, Parking, Task
 from goqueue.transports.client.messages import Published
 from goqueue.transports.client.postponed import Bundle, Postponed, due_times, span_ms
-from goqueue.transports.client.times import milliseconds_of, nanoseconds_of
+from goqueue.transports.client.producer_terms import ProducerTerms, one_of
+from goqueue.transports.client.times import milliseconds_of
 from goqueue.transports.client.topics import layout_of
 
-T = TypeVar("T")
-MIB = 1 << 20
-ACKS = {"all": 0, "leader": 1, "none": 2}
 ACKS_WORDS = (Acks.ALL, Acks.LEADER, Acks.NONE)
 LANES = {lane.name.lower(): lane for lane in Lane}
-CODECS = {codec.name.lower(): codec for codec in Codec}
 # How much is taken in before the others get a turn.
 TURN_BYTES = 256 << 10
 # How many parcels that failed are kept for a report; of the others only the messages are counted.
 FAILED_MAX = 256
-
-
-@define
-class ProducerTerms:
-    """What a producer was asked to be, checked."""
-
-    acks: int
-    buffer_bytes: int
-    session: Terms
-
-
-def producer_terms(
-    acks: str, linger: timedelta, batch_bytes: int, compression: str, idempotent: bool, delivery_timeout: timedelta,
-    buffer_bytes: int,
-) -> ProducerTerms:  # fmt: skip
-    """The terms of a producer out of what a user said; raises ValueError or TypeError."""
-    if not 1 <= batch_bytes <= 16 * MIB:
-        raise ValueError(f"batch_bytes is from 1 to {16 * MIB}, not {batch_bytes}")
-    if buffer_bytes < batch_bytes:
-        raise ValueError(f"buffer_bytes is at least batch_bytes, {batch_bytes}, not {buffer_bytes}")
-    session = Terms(
-        batch_bytes=batch_bytes,
-        linger_ns=nanoseconds_of(linger, "linger"),
-        codec=_one_of(CODECS, compression, "compression"),
-        is_idempotent=idempotent,
-        delivery_timeout_ns=nanoseconds_of(delivery_timeout, "delivery_timeout", least=timedelta(milliseconds=1)),
-    )
-    return ProducerTerms(_one_of(ACKS, acks, "acks"), buffer_bytes, session)
 
 
 class Pending:
@@ -220,7 +185,7 @@ class Producer:
         timestamp_ms = time_ns() // 1_000_000 if timestamp is None else _timestamp_ms(timestamp)
         lane = LANES.get(priority)
         if lane is None:
-            lane = _one_of(LANES, priority, "priority")
+            lane = one_of(LANES, priority, "priority")
         if delay is not None or deliver_at is not None:
             record = NewRecord(key, value, pairs, partition, None if timestamp is None else timestamp_ms, lane)
             return await self._postpone(topic, record, delay, deliver_at, ttl)
@@ -494,9 +459,3 @@ def _timestamp_ms(moment: datetime) -> int:
     if milliseconds < 0:
         raise ValueError(f"a message is of 1970 or later, not of {moment.isoformat(sep=' ')}")
     return milliseconds
-
-
-def _one_of(choices: Mapping[str, T], word: str, name: str) -> T:
-    if word not in choices:
-        raise ValueError(f"{name} is one of {', '.join(choices)}, not {word!r}")
-    return choices[word]

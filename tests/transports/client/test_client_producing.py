@@ -10,7 +10,7 @@ from goqueue.testing import Broker
 from goqueue.transports.client.connection import Connection, connect
 from goqueue.transports.client.loops import SECOND_NS, Loop
 from goqueue.transports.client.messages import Message
-from goqueue.transports.client.producer import ProducerTerms, producer_terms
+from goqueue.transports.client.producer_terms import ProducerTerms, producer_terms
 from tests.transports.client.connected import connected, on_every_loop
 from tests.transports.client_loops.on_loops import drive
 
