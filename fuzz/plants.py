@@ -108,7 +108,7 @@ def _lease_not_fenced(replace: Replace) -> None:
     add = Leases.add
 
     def hasty(leases: Leases, now: int, number: int, member: str, span_ms: int, runs: list[Run]) -> None:
-        add(leases, now, number, member, span_ms // 3, runs)
+        add(leases, now, number, member, span_ms // 10, runs)
 
     replace(Leases, "add", hasty)
 
@@ -157,7 +157,7 @@ PLANTS: dict[str, Plant] = {
     "stale-leader-serves": Plant(_stale_leader_serves, _cut_off),
     "truncation-skipped": Plant(_truncation_skipped, _cut_off),
     "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _cut_off),
-    "lease-not-fenced": Plant(_lease_not_fenced, _working),
+    "lease-not-fenced": Plant(_lease_not_fenced, _working, within=10),
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
     "offset-commit-lost": Plant(_offset_commit_lost, _committing),
 }

@@ -9,16 +9,18 @@ and once it is there again, that as well (`Node.peer_met`). A process that is ki
 at once; with its machine nobody says a word.
 
 Letters are numbered and encoded as peers do it, in a share of the worlds; in the others they are handed over as they
-are, which is cheaper. Not here: which links are cut, and when (`calamities.py`).
+are, which is cheaper. Only batches to be published are copied: a leader stamps them in place. Not here: which links are cut, and when (`calamities.py`).
 """
 
 from random import Random
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
+from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
+from goqueue.core.verbs import PublishBatch
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.options import Options
 
@@ -85,9 +87,7 @@ class Post:
         if random.random() < self._options.p_letter_loss + weather.p_loss:
             world.count("letter lost")
             return
-        content: object = letter.message
-        if self._options.encodes:
-            content = b"".join(encode(letter.message))
+        content: object = b"".join(encode(letter.message)) if self._options.encodes else _copied(letter.message)
         sent = _Sent(sender, sender.life, to, to.life, content)
         world.later(self._due(sender, to) - world.now, self._arrive, sent)
         if random.random() < self._options.p_letter_double + weather.p_double:
@@ -107,9 +107,7 @@ class Post:
         if not to.is_up or to.life != sent.to_life or self.is_cut(sender, to):
             self._world.count("letter into the void")
         elif sender.life == sent.sender_life or self._options.letters_overtake:
-            letter = sent.letter
-            if isinstance(letter, bytes):
-                letter = decode(letter)
+            letter = decode(sent.letter) if isinstance(sent.letter, bytes) else _copied(sent.letter)
             to.take_letter(sender.node_id, letter)
 
     # --- links
@@ -173,3 +171,10 @@ class Post:
 def _pairs(links: list[Link]) -> list[Link]:
     """Each two that a link is between, once."""
     return [*dict.fromkeys((min(link), max(link)) for link in links)]
+
+
+def _copied(letter: object) -> object:
+    """A letter that shares no memory with its sender which its receiver writes to."""
+    if isinstance(letter, Forwarded) and isinstance(letter.request, PublishBatch):
+        return evolve(letter, request=evolve(letter.request, batch=bytearray(letter.request.batch)))
+    return letter

@@ -65,6 +65,7 @@ class Process:
         self.is_stopping = False
         # Whether something has happened to the node that checkers have not looked at.
         self.is_stirred = False
+        self.vain_turns = 0
         self.wall_skew_ms = 0
         self.origin_ns = 0
         self.drift_ppm = 0
@@ -140,7 +141,7 @@ class Process:
             node, self._store, self._say, pause_first_ns=_PAUSE_FIRST_NS, pause_most_ns=_PAUSE_MOST_NS
         )
         self.node = node
-        self._has_metadata = False
+        self._has_metadata, self.vain_turns = False, 0
         self.world.note(self, "start", self.life)
         self.world.count("start")
         self.kick(0)
@@ -300,6 +301,7 @@ class Process:
         self.is_stirred = True
         world.sight.turned(world.now, self.wall_ms(), min(one.wall_ms() for one in world.processes))
         node.clock_moved(now, self.wall_ms())
+        is_vain = not (self._letters or self._links or self._inbox)
         if self._letters or self._links:
             self._read_letters(node, now)
         inbox, self._inbox = self._inbox, []
@@ -307,6 +309,7 @@ class Process:
             self._hand_over(node, to, connection, request)
         node.wake(now)
         while ready := node.take(now):
+            is_vain = False
             node_disk.act(now, ready)
             for send in ready.sends:
                 self._answer(send.to, send.reply)
@@ -322,6 +325,7 @@ class Process:
             self.die(crash=False, down_ns=self.down_ns)
             return
         dues = [due for due in (node.deadline(), node_disk.deadline()) if due is not None]
+        self.vain_turns = self.vain_turns + 1 if is_vain and min(dues, default=now + 1) <= now else 0
         if dues:
             self._turn_at(max(self._world_ns(min(dues)), world.now + 1_000))
         if self._capture is not None:

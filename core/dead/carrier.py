@@ -122,8 +122,9 @@ class Carrier:
         """Go as far as there is nothing to wait for."""
         book = self._yard.book(self.slot)
         if book is None:
+            # It is looked at again when the ledger can be used; no time is waited for.
             self.reset()
-            self._book = None
+            self._book, self.until = None, 0
             return
         if book is not self._book or book.load != self._load:
             self.reset()

@@ -415,7 +415,9 @@ class DeadLeader:
             carrier.step(now)
             self._note(slot, carrier)
         elif carrier is not None:
+            # Whoever stands in line waits for a place, and for no time.
             self._line[slot] = None
+            self._paused.pop(slot, None)
         for redrive in [run for run in self._redrives.values() if run.topic == slot[0]]:
             self._step_redrive(now, redrive)
         self._hired.step(now, slot)

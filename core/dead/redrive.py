@@ -131,6 +131,7 @@ class Redrive:
             self._home_load, self.kept = book.load, self.kept if not self._home_load else 0
         self._order = sorted(job.ends)
         if job.state is not RedriveState.RUNNING:
+            self._rest()
             self.is_over = self.is_sure
         elif self._ending is not None:
             self._conclude(now, job)
@@ -149,6 +150,7 @@ class Redrive:
             return
         room = self._room(job)
         if room is None:
+            leg.due = 0
             return
         leg.room = room
         leg.step(now)
@@ -162,12 +164,19 @@ class Redrive:
             return NO_LIMIT
         room = job.limit
         # None was looked at behind that partition.
-        for number in self._order[: self._at]:
-            tally = self._leg(job, number).tally
-            if tally is None:
+        for at, number in enumerate(self._order[: self._at]):
+            leg = self._leg(job, number)
+            if leg.tally is None:
+                self._go_back(at, leg)
                 return None
-            room -= tally.matched
+            room -= leg.tally.matched
         return room
+
+    def _go_back(self, at: int, leg: Leg | Distant) -> None:
+        """A partition that was done has another leader, who has to be asked how much was done there."""
+        if not leg.is_done:
+            self._at = at
+            self._yard.look_at(self.home)
 
     # --- the end
 

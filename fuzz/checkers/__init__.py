@@ -26,6 +26,7 @@ from goqueue.fuzz.checkers.order import Order
 from goqueue.fuzz.checkers.placements import Placements
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.checkers.replicas import Replicas
+from goqueue.fuzz.checkers.resting import Resting
 from goqueue.fuzz.checkers.retention import Retention
 from goqueue.fuzz.checkers.sequences import Sequences
 from goqueue.fuzz.checkers.visibility import Visibility
@@ -37,6 +38,6 @@ OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Leaders, Placements, Repl
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
-    Leasing, KeyOrder, Delays, Endings,
+    Leasing, KeyOrder, Delays, Endings, Resting,
     *OF_CLUSTERS,
 )  # fmt: skip

@@ -27,6 +27,8 @@ class Broker(Protocol):
     node_id: str
     node: Node | None
     disk: SimulatedDisk
+    # How many turns in a row it had for nothing, and wanted the next one at once.
+    vain_turns: int
 
 
 class Sight:

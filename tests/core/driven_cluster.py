@@ -22,6 +22,8 @@ from tests.core.log.batches import WALL_MS
 CALLER = Caller("test")
 _MS = 1_000_000
 _ROUNDS_MAX = 2_000
+# So many times in a row somebody may want to be woken at once although there was nothing to do.
+_VAIN_MAX = 100
 
 
 class DrivenMember:
@@ -36,6 +38,7 @@ class DrivenMember:
         self.disk = SimulatedDisk(Random(node_id))
         self.disk_id = disk_id or f"disk-of-{node_id}"
         self.incarnation = 0
+        self.vain_turns = 0
         self.node: Node | None = None
         self.node_disk: NodeDisk | None = None
         self.answers: dict[int, Reply] = {}
@@ -178,9 +181,13 @@ class DrivenCluster:
     def run(self, until: int, is_over: Callable[[], bool] = lambda: False) -> None:
         """Let time pass to `until`, or until it is over."""
         self._turn_all()
+        vain = 0
         while self.now < until and not is_over():
             dues = [self._due(name) for name in self.living()]
-            self.now = max(self.now + 1, min([until, *(due for due in dues if due is not None)]))
+            due = min([until, *(due for due in dues if due is not None)])
+            vain = vain + 1 if due <= self.now else 0
+            assert vain <= _VAIN_MAX, f"somebody wants to be woken at once, again and again: {dues} at {self.now}"
+            self.now = max(self.now + 1, due)
             self._turn_all()
 
     def _due(self, name: str) -> int | None:

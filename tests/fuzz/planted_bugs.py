@@ -22,9 +22,11 @@ from goqueue.core.node import Node
 from goqueue.core.partition import partition as partition_module
 from goqueue.core.partition import producers as producers_module
 from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.producers import Repeated
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.partition.recent import RecentBatches, _Kept
 from goqueue.core.quorum.entries import Entry
+from goqueue.core.reads import Reads
 from goqueue.core.ready import SaveVote, Send
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.verbs import Fetch, NewRecord, PublishReply, Refusal
@@ -269,15 +271,22 @@ def out_of_the_order_of_sending(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Partition, "take", take)
 
 
+# --- time
+
+
+def reads_whose_time_does_not_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Reads, "wake", lambda reads, now: None)
+
+
 # --- producers that number their records
 
 
 def duplicates_that_are_not_recognised(patch: pytest.MonkeyPatch) -> None:
     real_judge = producers_module.judge
 
-    def judge(producers: Producers, header: Header) -> Produced | Refusal | None:
+    def judge(producers: Producers, header: Header) -> Refusal | None:
         verdict = real_judge(producers, header)
-        return None if isinstance(verdict, Produced) else verdict
+        return None if isinstance(verdict, Produced | Repeated) else verdict
 
     patch.setattr(partition_module, "judge", judge)
 
@@ -285,7 +294,7 @@ def duplicates_that_are_not_recognised(patch: pytest.MonkeyPatch) -> None:
 def gaps_that_are_let_pass(patch: pytest.MonkeyPatch) -> None:
     real_judge = producers_module.judge
 
-    def judge(producers: Producers, header: Header) -> Produced | Refusal | None:
+    def judge(producers: Producers, header: Header) -> Produced | Repeated | Refusal | None:
         verdict = real_judge(producers, header)
         known = producers.last(header.producer_id)
         is_ahead = known is None or header.base_sequence > known[1]
@@ -406,6 +415,7 @@ BUGS = (
     ),
     Bug("written twice", written_twice, quiet, "as well"),
     Bug("out of the order of sending", out_of_the_order_of_sending, quiet, "not sent"),
+    Bug("reads whose time does not end", reads_whose_time_does_not_end, quiet, "wants to be woken at once"),
     Bug("duplicates that are not recognised", duplicates_that_are_not_recognised, numbered, ""),
     Bug("gaps that are let pass", gaps_that_are_let_pass, refusing, "not at"),
     Bug("producers that a restart forgets", producers_that_a_restart_forgets, numbered, ""),

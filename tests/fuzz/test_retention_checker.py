@@ -23,6 +23,7 @@ class Lone:
     node_id: str
     node: Node | None
     disk: SimulatedDisk
+    vain_turns: int = 0
 
 
 class Watched:

@@ -279,6 +279,31 @@ def test_a_disk_that_fails_on_the_way_delays_letters_and_doubles_none(stream: st
     assert not isinstance(reply, WorkDone) or letters == [0, 3, 5]
 
 
+def test_a_node_waits_while_neither_letters_nor_their_ledger_can_be_written() -> None:
+    disk = SimulatedDisk(7)
+    broker = with_letters(disk, 3)
+    publish(broker, 3, 3)
+    member = join(broker)
+    given = poll(broker, member)
+    disk.fail_rate("write", 1.0, errno.ENOSPC, DLQ_STREAM)
+    broker.ask(_rejection(given, 3))
+    broker.settle()
+    assert open_intents(broker) == 1
+    disk.fail_rate("write", 1.0, errno.ENOSPC, "logs/orders")
+    broker.ask(_rejection(given, 4))
+    broker.settle()
+    for _ in range(40):
+        broker.later(0.5)
+        due = broker.node.deadline()
+        assert due is None or due > broker.now
+    disk.fail_rate("write", 0.0, errno.ENOSPC)
+    for _ in range(8):
+        broker.later(30)
+    letters = sources(broker)
+    alive = offsets(poll(broker, join(broker)))
+    assert sorted([*letters, *alive]) == list(range(6)), (letters, alive)
+
+
 def test_a_topic_of_letters_that_is_deleted_on_the_way_is_made_again() -> None:
     broker = with_letters(SimulatedDisk(), 3)
     publish(broker, 3, 3)
