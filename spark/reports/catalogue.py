@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import Final
 
 from goqueue.core.errors import GoQueueError
-from goqueue.spark.reports import delays, hot, lag, lanes, latency, load, rebalances, redeliveries
+from goqueue.spark.reports import delays, failovers, hot, lag, lanes, latency, load, rebalances, redeliveries
 
-_ORDER: Final = (load, latency, lag, rebalances, redeliveries, delays, lanes, hot)
+_ORDER: Final = (load, latency, failovers, lag, rebalances, redeliveries, delays, lanes, hot)
 REPORTS: Final[dict[str, ModuleType]] = {report.NAME: report for report in _ORDER}
 
 

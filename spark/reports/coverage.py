@@ -124,9 +124,9 @@ def warnings(answer: pa.Table) -> list[str]:
     if gaps:
         found.append(f"{_counted(gaps, 'gap', 'gaps')} in what nodes did: answers say nothing of what happened there.")
     if steps:
-        found.append(
-            f"{_counted(steps, 'step', 'steps')} of wall clocks: what is told by the time of day may be off by them."
-        )
+        told = "it" if steps == 1 else "them"
+        words = f"{_counted(steps, 'step', 'steps')} of wall clocks"
+        found.append(f"{words}: what is told by the time of day may be off by {told}.")
     return found
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from goqueue.spark.reports.plots import line
+from goqueue.spark.reports.plots import Points, line
 from goqueue.spark.reports.rows import Row, points, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
 from goqueue.spark.reports.slots import SLOTS, slots_of
@@ -104,16 +104,23 @@ def section(answer: pa.Table) -> Section:
     found.words += _sentences(whole, topics)
     if whole["moved"]:
         series = {name: points(over, column) for column, name in _FIGURES.items()}
-        found.pictures.append(line("Delivered so long after they were due", series, NANOSECONDS))
-    waiting = {
-        str(topic["topic"]): points(
-            [row for row in rows if row["topic"] == topic["topic"] and row["time"] is not None], "pending"
-        )
-        for topic in topics
-    }
+        # A logarithm has no place for what came early.
+        is_log = whole["least_ns"] > 0
+        found.pictures.append(line("Delivered so long after they were due", series, NANOSECONDS, log=is_log))
+    times = sorted(row["time"] for row in over)
+    waiting = {str(topic["topic"]): _held(rows, str(topic["topic"]), times) for topic in topics}
     found.pictures.append(line("Messages kept back, by topic", waiting, COUNT))
     found.tables.append(_table(topics))
     return found
+
+
+def _held(rows: Sequence[Row], topic: str, times: Sequence[int]) -> Points:
+    """How many waited, at all times at which something is known of any topic: as many as before, if nothing changed."""
+    known = {row["time"]: row["pending"] for row in rows if row["topic"] == topic and row["time"] is not None}
+    held: list[tuple[int, float | None]] = []
+    for at in times:
+        held.append((at, known.get(at, held[-1][1] if held else None)))
+    return held
 
 
 def _sentences(whole: Row, topics: Sequence[Row]) -> list[str]:

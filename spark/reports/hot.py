@@ -22,7 +22,7 @@ TITLE: Final = "Hot partitions and keys"
 QUESTION: Final = "Which partitions and which keys have more than their share?"
 METHOD: Final = (
     "Partitions are counted from the batches that leaders took, internal topics left out. Skew is a partition's bytes "
-    "against the mean of its topic's partitions, those without a message included as far as the facts know of them. "
+    "against the mean of its topic's partitions, those without a message included as far as the facts know of them."
 )
 _EXACT: Final = "Keys are counted in the records themselves, each exactly."
 _SKETCHED: Final = (
@@ -134,7 +134,7 @@ def section(answer: pa.Table) -> Section:
     partitions = [row for row in rows if row["what"] == "partition" and row["time"] is None]
     keys = [row for row in rows if row["what"] != "partition"]
     how = _EXACT if any(row["what"] == "counted" for row in keys) else _SKETCHED
-    found = Section(NAME, TITLE, QUESTION, method=METHOD + how)
+    found = Section(NAME, TITLE, QUESTION, method=f"{METHOD} {how}")
     written = sorted((row for row in partitions if row["bytes"]), key=lambda row: (-row["bytes"], _name(row)))
     if not written:
         found.words.append("No message came to a partition in what was read.")

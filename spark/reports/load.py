@@ -123,15 +123,16 @@ def _rates(rows: list[Row], column: str) -> Points:
 
 
 def _sentence(row: Row) -> str:
-    rates = {name: per_second(unit).worded(row[name] / row["seconds"]) for name, unit in AMOUNTS.items()}
+    rates = {name: unit.worded(row[name] / row["seconds"]) for name, unit in AMOUNTS.items()}
     syncs = f"{rates['syncs']} syncs"
     if row["syncs"]:
         syncs += f" of {BYTES.worded(row['bytes_synced'] / row['syncs'])}"
         if row["sync_p50_ns"] is not None:
             syncs += f" in {NANOSECONDS.worded(row['sync_p50_ns'])} (p99 {NANOSECONDS.worded(row['sync_p99_ns'])})"
     return (
-        f"{row['node']}: {rates['messages_in']} messages in ({rates['bytes_in']}), {rates['messages_out']} out, "
-        f"{rates['bytes_copied']} copied, {syncs}, {rates['events']} events in {rates['turns']} turns."
+        f"{row['node']}, a second: {rates['messages_in']} messages in ({rates['bytes_in']}), "
+        f"{rates['messages_out']} out, {rates['bytes_copied']} copied, {syncs}, "
+        f"{rates['events']} events in {rates['turns']} turns."
     )
 
 

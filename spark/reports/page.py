@@ -4,6 +4,7 @@ What was read stands first, and the page opens with a warning if that was not al
 was computed from. There is no script in it, and whatever comes from facts is escaped.
 """
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Final
@@ -16,13 +17,20 @@ _STYLE: Final = (
     "@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#98a2ad;--rule:#3a424b;--paper:#0d1117;--warn:#e3bd3c}}"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:52rem;margin:2rem auto;"
     "padding:0 1rem}h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid var(--rule);"
-    "padding-top:1rem}.question{font-style:italic}.method,figcaption,caption,footer{color:var(--dim);font-size:.85rem}"
+    "padding-top:1rem}"
+    "figure{margin:1rem 0}"
+    ".question{font-style:italic}.method,figcaption,caption,footer{color:var(--dim);font-size:.85rem}"
     ".warn{border-left:4px solid var(--warn);padding-left:.8rem}svg{width:100%;height:auto;margin:1rem 0}"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;margin:1rem 0}"
     "caption{text-align:left;padding:.2rem 0}th,td{text-align:left;padding:.15rem .7rem .15rem 0;"
-    "border-bottom:1px solid var(--rule);white-space:nowrap;max-width:24rem;overflow:hidden;text-overflow:ellipsis}"
+    "border-bottom:1px solid var(--rule);white-space:nowrap;overflow-wrap:anywhere}"
+    ".long{white-space:normal;min-width:18rem}"
     ".number{text-align:right;font-variant-numeric:tabular-nums}nav ul{columns:2;padding-left:1.2rem}a{color:inherit}"
 )
+
+# A number and its unit, or that there is none.
+_QUANTITY: Final = re.compile(r"-|[+-]?[0-9][0-9,.e+-]*( [a-zA-Z%/]+)?")
+_LONG: Final = 48
 
 
 def page(title: str, read: Section, sections: Sequence[Section], warnings: Sequence[str] = ()) -> str:
@@ -52,22 +60,28 @@ def _section(of: Section) -> str:
 
 
 def _table(of: Table) -> str:
-    numeric = [
-        any(isinstance(row[column], int | float) for row in of.rows) for column in range(len(of.header))
-    ]  # fmt: skip
+    styles = [_style([row[column] for row in of.rows]) for column in range(len(of.header))]
     more = f" (the first {len(of.rows):,} of {of.count:,})" if of.count else ""
-    head = "".join(_cell("th", name, number) for name, number in zip(of.header, numeric, strict=True))
+    head = "".join(_cell("th", name, style) for name, style in zip(of.header, styles, strict=True))
     rows = "".join(
-        f"<tr>{''.join(_cell('td', _worded(cell), number) for cell, number in zip(row, numeric, strict=True))}</tr>"
+        f"<tr>{''.join(_cell('td', _worded(cell), style) for cell, style in zip(row, styles, strict=True))}</tr>"
         for row in of.rows
     )
     caption = f"<caption>{escape(of.title)}{more}</caption>"
     return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def _cell(tag: str, words: str, number: bool) -> str:
-    style = ' class="number"' if number else ""
-    return f"<{tag}{style}>{escape(words)}</{tag}>"
+def _style(cells: Sequence[Cell]) -> str:
+    """How a column is set: numbers, with a unit or without, to the right; what is long in several lines."""
+    words = [_worded(cell) for cell in cells if cell is not None]
+    if words and all(_QUANTITY.fullmatch(each) for each in words):
+        return "number"
+    return "long" if any(len(each) > _LONG for each in words) else ""
+
+
+def _cell(tag: str, words: str, style: str) -> str:
+    marked = f' class="{style}"' if style else ""
+    return f"<{tag}{marked}>{escape(words)}</{tag}>"
 
 
 def _worded(cell: Cell) -> str:

@@ -60,11 +60,14 @@ def line(title: str, series: Series, unit: Unit, *, log: bool = False) -> str:
 
 
 def stacked(title: str, series: Series, unit: Unit) -> str:
-    """Shares of a sum over time: areas on each other, each value holding until the next; gaps count as zero."""
+    """Shares of a sum over time: areas on each other, each value holding for a step; gaps count as zero."""
     shown = _summed(series)
     times = sorted({at for of in shown.values() for at, _ in of})
     if not times:
         return _empty(title)
+    step = _step(times)
+    # Where nothing is known of a step, the sum goes down to zero, and not on as it was.
+    times = sorted({*times, *(at + step for at, after in pairwise(times) if after > at + step)})
     canvas = Canvas(title, 0)
     frame = _framed(canvas, shown, [])
     floor = dict.fromkeys(times, 0.0)
@@ -75,7 +78,6 @@ def stacked(title: str, series: Series, unit: Unit) -> str:
         roof = {at: floor[at] + values.get(at, 0.0) for at in times}
         layers.append((floor, roof))
         floor = roof
-    step = _step(times)
     frame.end = max(frame.end, times[-1] + step)
     frame.place, rules = _scale(0, max(floor.values()), unit)
     _axes(canvas, frame, unit, rules)
@@ -246,7 +248,7 @@ def _framed(canvas: Canvas, series: Series, remarks: Sequence[str]) -> Frame:
 def _scale(low: float, high: float, unit: Unit, *, log: bool = False) -> tuple[Place, list[tuple[float, str]]]:
     rules = decades(low, high) if log else marks(low, high)
     begin, end = rules[0], rules[-1]
-    worded = [(value, unit.worded(value)) for value in rules]
+    worded = [(value, unit.rounded(value) if log else unit.worded(value)) for value in rules]
     if log:
         span = math.log(end / begin)
         return lambda value: math.log(value / begin) / span, worded

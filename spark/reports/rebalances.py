@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from goqueue.spark.reports.ownership import COLUMNS, KINDS, OWNERSHIP_DDL, ownership
@@ -50,14 +50,16 @@ def answer(facts: DataFrame, limit: int = ROWS_MAX) -> DataFrame:
         return ownership(table, key[0].as_py())
 
     found = columns.groupBy("group").applyInArrow(of_group, OWNERSHIP_DDL)
+    in_order = Window.partitionBy("what").orderBy("begin", "group", "topic", "partition", "epoch")
     return (
         found.withColumns({"begin": sf.timestamp_micros("begin_us"), "end": sf.timestamp_micros("end_us")})
         .select(
             "what", "group", "topic", "partition", "epoch", "before", "member", "cause", "begin", "end", "span_ns",
             "told_ns", "count",
         )
-        .orderBy("what", "begin", "group", "topic", "partition")
-        .limit(limit)
+        .withColumn("place", sf.row_number().over(in_order))
+        .where(sf.col("place") <= limit)
+        .drop("place")
     )  # fmt: skip
 
 
@@ -68,6 +70,11 @@ def section(answer: pa.Table) -> Section:
     if not rows:
         found.words.append("No exclusive group had members in what was read.")
         return found
+    for what in ("hold", "gap", "rebalance"):
+        if sum(row["what"] == what for row in rows) >= ROWS_MAX:
+            found.words.append(
+                f"There was more than one {what} that is not told of here: only the first {ROWS_MAX:,} are."
+            )
     gaps = [row for row in rows if row["what"] == "gap"]
     rebalances = [row for row in rows if row["what"] == "rebalance"]
     for group in sorted({row["group"] for row in rows}):
@@ -102,15 +109,15 @@ def _longest(rows: Iterable[Row], column: str = "span_ns") -> str:
 def _sentences(group: str, gaps: Sequence[Row], rebalances: Sequence[Row]) -> list[str]:
     spans = [span for span in _known(gaps) if span]
     going = sum(row["span_ns"] is None for row in gaps)
-    words = f"{group}: {len(rebalances)} rebalances"
+    words = f"{group}: {len(rebalances)} rebalance{'' if len(rebalances) == 1 else 's'}"
     lasted = _known(rebalances)
     if lasted:
         average = NANOSECONDS.worded(sum(lasted) / len(lasted))
         words += f", of {average} on average and {_longest(rebalances)} at most"
     if spans:
         words += (
-            f"; {len(spans)} times a partition was read by nobody, for {_total(gaps)} in all and "
-            f"{_longest(gaps)} at most"
+            f"; {len(spans)} {'time' if len(spans) == 1 else 'times'} a partition was read by nobody, "
+            f"for {_total(gaps)} in all and {_longest(gaps)} at most"
         )
     else:
         words += "; no partition that somebody reads again was without a reader"

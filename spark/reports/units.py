@@ -29,6 +29,12 @@ class Unit:
         size, suffix = next((step for step in self.steps if abs(value) >= step[0] * 0.9995), self.steps[-1])
         return f"{_digits(value / size)}{suffix}"
 
+    def rounded(self, value: float) -> str:
+        """A power of ten, in the largest step that is one as well."""
+        fits = (step for step in self.steps if value >= step[0] and math.log10(step[0]).is_integer())
+        size, suffix = next(fits, self.steps[-1])
+        return f"{_digits(value / size)}{suffix}"
+
 
 COUNT: Final = Unit("messages", [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1, "")])
 BYTES: Final = Unit("bytes", [(1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1, " B")])
