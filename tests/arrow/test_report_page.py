@@ -1,6 +1,7 @@
 """The page: escaped, alone, and honest about what was not read."""
 
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ from goqueue.spark.reports import coverage
 from goqueue.spark.reports.catalogue import REPORTS, UnknownReport, chosen
 from goqueue.spark.reports.page import page
 from goqueue.spark.reports.plots import line
-from goqueue.spark.reports.section import Section, Table, shortened
+from goqueue.spark.reports.section import Cell, Section, Table, shortened
 from goqueue.spark.reports.units import COUNT
 from tests.arrow.facts_made import BEGAN
 
@@ -67,7 +68,7 @@ def test_warnings_come_before_everything() -> None:
 
 def test_numbers_stand_to_the_right_gaps_are_shown_and_long_words_wrap() -> None:
     words = "it ends in the middle of a block, which a node that was killed may leave"
-    rows: list[tuple[str | int | None, ...]] = [("a", 1234567, "2.5 ms", words), ("b", None, "-", "short")]
+    rows: list[Sequence[Cell]] = [("a", 1234567, "2.5 ms", words), ("b", None, "-", "short")]
     html = page("t", read(), [Section("x", "X", "?", tables=[Table("T", ["n", "c", "d", "w"], rows)])])
     assert '<td class="number">1,234,567</td>' in html
     assert '<td class="number">2.5 ms</td>' in html
