@@ -143,6 +143,20 @@ class Export:
         return len(waiting)
 
 
+def unfinished(folder: Folder) -> int:
+    """How many files of exports that are committed are not in their places yet; an export puts them there."""
+    committed = {number for name in folder.names(MANIFESTS) if (number := number_of(name)) is not None}
+    found = 0
+    for name in folder.names(STAGING):
+        staged = _STAGED.fullmatch(name)
+        if staged is None or int(staged[1]) not in committed:
+            continue
+        manifest = decode_manifest(name, folder.read(f"{MANIFESTS}/{name_of(int(staged[1]))}"))
+        if manifest.staging == name:
+            found += sum(map(_is_content, folder.walk(f"{STAGING}/{name}")))
+    return found
+
+
 def _is_content(path: str) -> bool:
     return path.endswith(_ENDING) and not path.rpartition("/")[2].startswith((".", "_"))
 
