@@ -22,12 +22,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from goqueue.cli.followed import parse_place, print_followed
-from goqueue.cli.output import form_option, print_structure
+from goqueue.cli.output import counted, form_option, print_structure
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.capture.replay import Divergence
 from goqueue.core.capture.timeline import Place
 from goqueue.storage.capture import core_vocabulary
-from goqueue.storage.capture_files import CaptureFile, Replay, list_captures, parse_name, read_heading
+from goqueue.storage.capture_files import CaptureFile, Fault, Replay, list_captures, misnamed, parse_name, read_heading
 from goqueue.storage.capture_files import replay as replay_files
 from goqueue.storage.capture_following import follow
 
@@ -41,6 +41,8 @@ class Folder:
 
     path: Path
     files: list[CaptureFile]
+    # What is called a capture there and is not named as one.
+    strays: list[Fault]
 
     def node_id(self) -> str:
         """Whose it is; empty where no file says so."""
@@ -54,7 +56,14 @@ class Folder:
 
 @click.command()
 @click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--from-snapshot", "first", default=0, show_default=True, help="Begin at this file, counted from 0.")
+@click.option(
+    "--from-snapshot",
+    "first",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Begin at this file, counted from 0.",
+)
 @click.option(
     "--follow",
     "place",
@@ -76,7 +85,7 @@ def replay(paths: tuple[Path, ...], first: int, place: Place | None, form: str, 
     Follow the message at offset 17 of partition 0 through three nodes:
       goqueue replay --follow orders/0/17 captures-a captures-b captures-c
     """  # noqa: D301 - click leaves alone what follows the character itself
-    folders = [Folder(path, _files(path, first)) for path in paths]
+    folders = [Folder(path, _files(path, first), misnamed(str(path)) if path.is_dir() else []) for path in paths]
     form = "line" if as_json else form
     if place is not None:
         sys.exit(0 if _follow(folders, place, form) else 1)
@@ -124,6 +133,7 @@ def _replay(folders: list[Folder], form: str) -> bool:
             begun = time.monotonic()
             outcome = replay_files(folder.files, core_vocabulary(), progress)
             seconds = time.monotonic() - begun
+            outcome.faults = [*folder.strays, *outcome.faults]
             identical = identical and outcome.is_identical
             if form == "table":
                 _tell(outcome, seconds, f"{folder.node_id() or '-'} ({folder.path}) " if len(folders) > 1 else "")
@@ -135,7 +145,8 @@ def _replay(folders: list[Folder], form: str) -> bool:
 
 
 def _structure(folder: Folder, outcome: Replay, seconds: float) -> dict[str, Any]:
-    found = {"identical": outcome.is_identical, "seconds": round(seconds, 3), **asdict(outcome)}
+    counts = {"identical": outcome.is_identical, "unread": outcome.unread, "seconds": round(seconds, 3)}
+    found = {**counts, **asdict(outcome)}
     return {**found, "node_id": folder.node_id(), "path": str(folder.path)}
 
 
@@ -148,15 +159,29 @@ def _print(form: str, found: object) -> None:
 
 def _tell(outcome: Replay, seconds: float, whose: str) -> None:
     _tell_faults(outcome, whose)
-    counted = f"{outcome.events:,} events, {outcome.snapshots} snapshots, {seconds:.2f} s"
+    told = f"{counted(outcome.events, 'event')}, {counted(outcome.snapshots, 'snapshot')}, {seconds:.2f} s"
     if outcome.divergence is not None:
         _tell_divergence(outcome, outcome.divergence, whose)
     elif outcome.is_identical:
-        click.echo(f"{whose}identical: {counted}")
+        click.echo(f"{whose}identical: {told}")
     elif outcome.snapshots:
-        click.echo(f"{whose}identical as far as it could be read: {counted}")
+        click.echo(f"{whose}identical as far as it could be read: {told}")
     else:
         click.echo(f"{whose}nothing could be replayed")
+    for note in _notes(outcome):
+        click.echo(whose + note)
+
+
+def _notes(outcome: Replay) -> Iterator[str]:
+    """What there is to know besides."""
+    if outcome.unread:
+        yield f"{counted(outcome.unread, 'file')} with something missing or unreadable"
+    if outcome.headless_runs:
+        yield f"{counted(outcome.headless_runs, 'run')} without the first file"
+    if len(outcome.versions) > 1:
+        yield f"captures of several releases: {', '.join(outcome.versions)}"
+    if outcome.clock_steps:
+        yield f"{counted(outcome.clock_steps, 'step')} of a wall clock"
 
 
 def _tell_faults(outcome: Replay, whose: str, *, aside: bool = False) -> None:
@@ -173,7 +198,7 @@ def _tell_divergence(outcome: Replay, found: Divergence, whose: str, *, aside: b
     click.echo(f"  told      {found.input}", err=aside)
     click.echo(f"  expected  {found.expected}", err=aside)
     click.echo(f"  actual    {found.actual}", err=aside)
-    said = f"{outcome.events:,} events were replayed; the capture is of release {', '.join(outcome.versions)}"
+    said = f"{counted(outcome.events, 'event')} replayed; the capture is of release {', '.join(outcome.versions)}"
     click.echo(said, err=aside)
 
 
@@ -185,6 +210,7 @@ def _follow(folders: list[Folder], place: Place, form: str) -> bool:
     with _progress(folders, shown=form == "table") as progress:
         found = [follow(folder.files, place, core_vocabulary(), progress) for folder in folders]
     for folder, one in zip(folders, found, strict=True):
+        one.replay.faults = [*folder.strays, *one.replay.faults]
         whose = f"{one.node_id or '-'} ({folder.path}) "
         _tell_faults(one.replay, whose, aside=True)
         if one.replay.divergence is not None:

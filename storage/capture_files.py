@@ -23,6 +23,7 @@ from goqueue.core.node import Node
 
 # Opens the file at a path for reading; another one than the disk's own is for files that lie elsewhere.
 OpenFile = Callable[[str], BinaryIO]
+ENDING = ".capture"
 _NAME = re.compile(r"([0-9]{13,19})-([0-9]{6,12})\.capture")
 
 
@@ -52,6 +53,16 @@ def parse_name(path: str) -> CaptureFile | None:
     name = os.path.basename(path)
     matched = _NAME.fullmatch(name)
     return CaptureFile(path, name, int(matched[1]), int(matched[2])) if matched else None
+
+
+def missing_between(before: CaptureFile, after: CaptureFile) -> str:
+    """In words which files of a run are missing between two of it."""
+    first, last = (name_of(after.run, number) for number in (before.sequence + 1, after.sequence - 1))
+    count = after.sequence - before.sequence - 1
+    assert count > 0
+    if count == 1:
+        return f"1 file is missing before it: {first}"
+    return f"{count:,} files are missing before it: {first} to {last}"
 
 
 def open_local(path: str) -> BinaryIO:
@@ -99,8 +110,16 @@ class Fault:
 
 def fault_of(file: CaptureFile, error: CaptureError | OSError) -> Fault:
     """What an error says of a file, taken for the last of its run."""
-    cause = error.cause if isinstance(error, CaptureError) else "unreadable"
-    return Fault(file.name, str(error), isinstance(error, TruncatedCapture), cause)
+    if isinstance(error, CaptureError):
+        return Fault(file.name, str(error), isinstance(error, TruncatedCapture), error.cause)
+    return Fault(file.name, error.strerror or str(error), cause="unreadable")
+
+
+def misnamed(folder: str) -> list[Fault]:
+    """What is in a folder that is called a capture and not named as one, so that nothing is left out unseen."""
+    strays = [name for name in sorted(os.listdir(folder)) if name.endswith(ENDING) and not _NAME.fullmatch(name)]
+    why = "it is not named as captures are, like 1700000000000-000000.capture, and was left out"
+    return [Fault(name, why, cause="foreign") for name in strays]
 
 
 @define
@@ -113,12 +132,21 @@ class Replay:
     size_bytes: int = 0
     # How often a file was compared with what the one before it had led to.
     borders: int = 0
+    # How often a wall clock was set.
+    clock_steps: int = 0
+    # Runs of which the first file is not here, as is right where it had to make room.
+    headless_runs: int = 0
     faults: list[Fault] = field(factory=list)
     divergence: Divergence | None = None
     diverged_in: str = ""
     diverged_wall_ms: int = 0
     # Who wrote the files, each release once.
     versions: list[str] = field(factory=list)
+
+    @property
+    def unread(self) -> int:
+        """Of how many files something is missing or could not be read, other than an end that a kill cut off."""
+        return len({fault.name for fault in self.faults if not fault.is_tail})
 
     @property
     def is_identical(self) -> bool:
@@ -203,15 +231,20 @@ class _Walk:
                 self._begin(file, heading, kind, block)
                 at_ms = heading.wall_ms - heading.now // 1_000_000
             elif kind is BlockKind.EVENTS:
-                before = self._replayer.events
-                self._diverged(file, self._replayer.feed(block))
-                self._outcome.events += self._replayer.events - before
-                self._fed(block)
+                self._feed(file, block)
             else:
                 raise CaptureError("a heading or a snapshot stands among its events")
             if self._outcome.divergence is not None:
                 self._outcome.diverged_wall_ms = at_ms + self._outcome.divergence.now // 1_000_000
                 return
+
+    def _feed(self, file: CaptureFile, block: bytes) -> None:
+        try:
+            self._diverged(file, self._replayer.feed(block))
+        finally:
+            # A block may be read up to where it makes no sense.
+            self._outcome.events, self._outcome.clock_steps = self._replayer.events, self._replayer.clock_steps
+        self._fed(block)
 
     def _blocks(self, file: CaptureFile) -> Iterator[tuple[BlockKind, bytes]]:
         with self._open_file(file.path) as opened:
@@ -242,13 +275,14 @@ class _Walk:
         previous = self._previous
         if previous is None or previous.run != file.run:
             self._replayer.leave()
+            self._outcome.headless_runs += file.sequence > 0
             return
         for fault in self._outcome.faults:
             # What has a successor was left whole by its writer.
             fault.is_tail = fault.is_tail and fault.name != previous.name
         if previous.sequence + 1 != file.sequence:
             self._replayer.leave()
-            missing = f"{file.sequence - previous.sequence - 1} files are missing before it"
+            missing = missing_between(previous, file)
             self._outcome.faults.append(Fault(file.name, missing, cause="gap"))
         elif self._replayer.is_under_way and self._replayer.next_event != heading.first_event:
             missing = f"events {self._replayer.next_event} to {heading.first_event} are missing before it"

@@ -22,6 +22,8 @@ from goqueue.core.ready import Ready
 # What an event may call, besides whatever else is public in Node: nothing that begins with an underscore.
 _OUTPUTS = ("take", "deadline")
 _TIMELESS = ("forget", "deadline")
+# A wall clock that moves by less is one that is read, not one that is set.
+CLOCK_STEP_MS = 1_000
 
 
 @define
@@ -47,7 +49,10 @@ class Replayer:
         self._node: Node | None = None
         self._reader: EventReader
         self._told_last = ""
+        self._skew_ms = 0
         self.events = 0
+        # How often the wall clock was set.
+        self.clock_steps = 0
 
     def begin(self, content: bytes, first: int) -> Divergence | None:
         """Go on at a snapshot; the difference to it if this node has come here by itself. Raises CaptureError."""
@@ -57,6 +62,7 @@ class Replayer:
             found = self._compare(content)
         else:
             self._node = restored(self._vocabulary, content)
+        self._skew_ms = self._node.clock.wall_ms(0)
         self._reader = EventReader(self._vocabulary, first)
         return found
 
@@ -106,7 +112,14 @@ class Replayer:
                 return found
             if event.verb not in _OUTPUTS:
                 self._told_last = event.verb
+                if event.verb == "clock_moved":
+                    self._see_clock(event)
         return None
+
+    def _see_clock(self, event: Event) -> None:
+        skew_ms = event.args[0] - event.now // 1_000_000
+        self.clock_steps += abs(skew_ms - self._skew_ms) >= CLOCK_STEP_MS
+        self._skew_ms = skew_ms
 
     def _tell(self, node: Node, event: Event) -> Divergence | None:
         verb = getattr(node, event.verb, None) if not event.verb.startswith("_") else None

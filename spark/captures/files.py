@@ -16,9 +16,8 @@ from goqueue.core.capture.frames import BlockKind, Heading, read_blocks
 from goqueue.core.node import Node
 from goqueue.spark import places
 from goqueue.storage.capture import core_vocabulary
-from goqueue.storage.capture_files import CaptureFile, Replay, parse_name, read_heading, replay
+from goqueue.storage.capture_files import ENDING, CaptureFile, Replay, parse_name, read_heading, replay
 
-ENDING = ".capture"
 # The run and the number of a file whose name says neither.
 UNNAMED = -1
 

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from goqueue.core.capture.alterations import parse_alterations
 from goqueue.spark.captures.code import check_code
 from goqueue.spark.captures.files import find_captures
-from goqueue.spark.captures.outcome import SCHEMA_DDL, ReplaySummary, outcome_of
+from goqueue.spark.captures.outcome import SCHEMA_DDL, outcome_of
+from goqueue.spark.captures.summary import ReplaySummary
 from goqueue.spark.captures.task import Work, replayed, work_for
 
 

@@ -31,10 +31,7 @@ from goqueue.spark.captures.outcome import (
     rows_of,
 )
 from goqueue.storage.capture import core_vocabulary
-from goqueue.storage.capture_files import Fault, Replay, name_of
-
-# A wall clock that moves by less is one that is read, not one that is set.
-CLOCK_STEP_MS = 1_000
+from goqueue.storage.capture_files import Fault, Replay, missing_between
 
 
 @define
@@ -70,19 +67,13 @@ def work_for(
         if following is not None and _is_of_one_run(one, following) and following.sequence == one.sequence + 1:
             work.successor = following.path
         if before is not None and _is_of_one_run(before, one) and one.sequence > before.sequence + 1:
-            work.troubles.append(_missing(before, one))
+            work.troubles.append(Trouble("gap", missing_between(before, one)))
         works.append(work)
     return works
 
 
 def _is_of_one_run(one: CapturePath, other: CapturePath) -> bool:
     return (one.node_dir, one.run) == (other.node_dir, other.run) and one.run >= 0
-
-
-def _missing(before: CapturePath, after: CapturePath) -> Trouble:
-    first, last = name_of(after.run, before.sequence + 1), name_of(after.run, after.sequence - 1)
-    count = after.sequence - before.sequence - 1
-    return Trouble("gap", f"{count} files are missing before it: {first}" + (f" to {last}" if count > 1 else ""))
 
 
 def replayed(works: Iterable[Work]) -> Iterator[pa.RecordBatch]:
@@ -96,10 +87,14 @@ def replay_file(work: Work) -> FileOutcome:
     begun = time.monotonic()
     outcome = FileOutcome(work.path, run=work.run, sequence=work.sequence, troubles=[*work.troubles])
     _read_heading(outcome)
-    ear = _Beside(work, outcome) if work.is_changed else _Ear(outcome)
-    came = replay_of(work.path, ear.heard, ear.began, work.successor, ear.fed)
-    ear.close()
+    if work.is_changed:
+        beside = _Beside(work, outcome)
+        came = replay_of(work.path, beside.heard, beside.began, work.successor, beside.fed)
+        beside.close()
+    else:
+        came = replay_of(work.path, successor=work.successor)
     outcome.events, outcome.borders, outcome.size_bytes = came.events, came.borders, work.size_bytes
+    outcome.clock_steps = came.clock_steps
     outcome.troubles += [_trouble(fault) for fault in came.faults]
     outcome.divergence = _divergence(came)
     outcome.seconds = time.monotonic() - begun
@@ -127,37 +122,12 @@ def _divergence(came: Replay) -> Diverged | None:
     return Diverged(found.event, came.diverged_wall_ms, found.input, found.expected, found.actual)
 
 
-class _Ear:
-    """Hears what is of interest in any replay: how often the wall clock was set."""
-
-    def __init__(self, outcome: FileOutcome) -> None:
-        self._outcome = outcome
-        self._skew_ms = 0
-
-    def began(self, heading: Heading, node: Node) -> None:
-        """The node is there and was told nothing yet."""
-        self._skew_ms = node.clock.wall_ms(0)
-
-    def heard(self, node: Node, event: Event, came: object) -> None:
-        """It was told something."""
-        if event.verb == "clock_moved":
-            skew_ms = event.args[0] - event.now // 1_000_000
-            self._outcome.clock_steps += abs(skew_ms - self._skew_ms) >= CLOCK_STEP_MS
-            self._skew_ms = skew_ms
-
-    def fed(self, block: bytes) -> None:
-        """All of a block was told."""
-
-    def close(self) -> None:
-        """Nothing more comes."""
-
-
-class _Beside(_Ear):
+class _Beside:
     """Leads a changed node beside the one that is replayed."""
 
     def __init__(self, work: Work, outcome: FileOutcome) -> None:
-        super().__init__(outcome)
         self._work = work
+        self._outcome = outcome
         self._alterations = parse_alterations(work.settings)
         self._counterpart: Counterpart | None = None
         self._said: list[object] = []
@@ -165,7 +135,6 @@ class _Beside(_Ear):
 
     def began(self, heading: Heading, node: Node) -> None:
         """Make the changed node from the state of the other."""
-        super().began(heading, node)
         self._skew_wall_ms = heading.wall_ms - heading.now // 1_000_000
         content = snapshot(core_vocabulary(), node)
         with running(self._work.code):
@@ -176,7 +145,6 @@ class _Beside(_Ear):
 
     def heard(self, node: Node, event: Event, came: object) -> None:
         """Keep what came of it until the block is told."""
-        super().heard(node, event, came)
         self._said.append(came)
 
     def fed(self, block: bytes) -> None:

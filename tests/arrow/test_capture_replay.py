@@ -12,7 +12,8 @@ from goqueue.core.capture.frames import Heading, encode_beginning
 from goqueue.core.publishes import Publishes
 from goqueue.spark.captures.code import UnknownCode, check_code, running
 from goqueue.spark.captures.files import find_captures, read_blocks_of, read_heading_of
-from goqueue.spark.captures.outcome import FileOutcome, ReplaySummary, outcome_of, rows_of
+from goqueue.spark.captures.outcome import FileOutcome, outcome_of, rows_of
+from goqueue.spark.captures.summary import ReplaySummary
 from goqueue.spark.captures.task import replay_file, replayed, work_for
 from goqueue.storage.capture import Capture
 from goqueue.storage.capture_files import list_captures, name_of

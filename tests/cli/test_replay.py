@@ -36,7 +36,7 @@ def test_a_capture_that_comes_out_the_same_is_identical(folder: Path) -> None:
 
 def test_one_file_and_the_files_from_one_on_can_be_replayed(folder: Path) -> None:
     count = len(list_captures(str(folder)))
-    assert ", 1 snapshots, " in run(list_captures(str(folder))[1].path).output
+    assert ", 1 snapshot, " in run(list_captures(str(folder))[1].path).output
     assert f", {count - 2} snapshots, " in run(folder, "--from-snapshot", 2).output
 
 
@@ -52,13 +52,14 @@ def test_the_first_divergence_is_shown_in_words(folder: Path, monkeypatch: pytes
     monkeypatch.setattr("goqueue.core.cluster.plan.PARTITIONS_MAX", 0)
     result = run(folder)
     assert result.exit_code == 1
-    first, told, expected, actual, last = result.output.splitlines()
+    first, told, expected, actual, last, *notes = result.output.splitlines()
     assert first.startswith(f"diverged in {list_captures(str(folder))[0].name} at event ")
     assert ", 2023-11-14 22:" in first
     assert told.startswith("  told      take() after ")
     assert expected.startswith("  expected  writes: 1 Append")
     assert "num_partitions must be" in actual
     assert last.endswith("the capture is of release 1.2.3")
+    assert all("of a wall clock" in note for note in notes)
     said = json.loads(run(folder, "--json").output)
     assert said["identical"] is False
     assert said["divergence"]["verb"] == "take"
@@ -81,6 +82,19 @@ def test_damage_is_named_and_counts(folder: Path) -> None:
     assert result.exit_code == 1
     assert "is not as it was written: wrong CRC" in result.output
     assert "identical as far as it could be read: " in result.output
+
+
+def test_what_is_called_a_capture_and_is_named_otherwise_is_told_and_counts(folder: Path) -> None:
+    first, second, *_ = [Path(one.path) for one in list_captures(str(folder))]
+    second.rename(folder / "mine.capture")
+    result = run(folder)
+    assert result.exit_code == 1
+    assert "mine.capture: it is not named as captures are" in result.output
+    assert f": 1 file is missing before it: {second.name}" in result.output
+    assert "2 files with something missing or unreadable" in result.output
+    assert json.loads(run(folder, "--json").output)["unread"] == 2
+    first.unlink()
+    assert "1 run without the first file" in run(folder).output
 
 
 def test_where_nothing_can_be_replayed_that_is_said(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_signal_begins_and_ends_a_capture(tmp_path: Path) -> None:
         assert broker.end() == 0
     status, said = replayed(tmp_path / "data" / "captures")
     assert (status, said.startswith("identical: ")) == (0, True), said
-    assert ", 1 snapshots, " in said
+    assert ", 1 snapshot, " in said
 
 
 def test_sizes_and_switches_that_make_no_sense_are_named(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_file_that_is_missing_is_told(tmp_path: Path) -> None:
     second.unlink()
     outcome = replayed(tmp_path)
     assert not outcome.is_identical
-    assert [fault.why for fault in outcome.faults] == ["1 files are missing before it"]
+    assert [fault.why for fault in outcome.faults] == [f"1 file is missing before it: {second.name}"]
 
 
 def test_a_foreign_file_and_one_under_another_name_are_refused(tmp_path: Path) -> None:
