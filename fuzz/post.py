@@ -9,7 +9,8 @@ and once it is there again, that as well (`Node.peer_met`). A process that is ki
 at once; with its machine nobody says a word.
 
 Letters are numbered and encoded as peers do it, in a share of the worlds; in the others they are handed over as they
-are, which is cheaper. Only batches to be published are copied: a leader stamps them in place. Not here: which links are cut, and when (`calamities.py`).
+are, which is cheaper. Only batches to be published are copied: a leader stamps them in place. Not here: which links
+are cut, and when (`calamities.py`).
 """
 
 from random import Random
