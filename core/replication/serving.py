@@ -49,6 +49,11 @@ class Served:
     told_watermark: int = -1
     told_start: int = -1
 
+    def is_later_about(self, partition: Partition, stamp: int) -> bool:
+        """Whether what is known here of the follower's disk is of the same log, and was said after that stamp."""
+        is_same = self.partition is partition and self.epoch == partition.leader_epoch
+        return is_same and self.is_sound and self.stamp > stamp
+
     def part(self, verdict: Verdict) -> PulledPart:
         """The beginning of what is said of it."""
         return PulledPart(*self.place, self.epoch, self.named, verdict)

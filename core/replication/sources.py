@@ -177,9 +177,15 @@ class Sources:
             self._watchers.get(place, {}).pop(sender, None)
             serving.refuse(named)
             return
+        before = serving.parts.get(place)
         served = serving.name(now, named, partition, stamp)
         self._watchers.setdefault(place, {})[sender] = serving.parts[place]
-        if served is not None:
+        if served is None:
+            return
+        if before is not None and before.is_later_about(partition, stamp):
+            # What the disk had by then was said by a letter that overtook this one.
+            served.stamp = before.stamp
+        else:
             self._told(now, sender, served, named.kept_offset)
 
     def kept(self, now: int, sender: str, message: Kept) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.log.config import Fsync
+from goqueue.core.ready import Letter
 from goqueue.core.replication.messages import Kept, Pull, Pulled
 from goqueue.core.verbs import Acks, Code, Side
 from tests.core.log.batches import settings_of
@@ -249,6 +250,27 @@ def test_letters_that_come_twice_change_nothing() -> None:
             cluster.deliver()
     cluster.settle()
     assert cluster.site("b").stored() == [(at, b"%d" % at) for at in range(5)]
+
+
+def test_a_pull_that_a_later_word_of_the_disk_overtook_takes_nothing_back() -> None:
+    cluster = three()
+    leader, follower = cluster.site("a"), cluster.site("b")
+    late: list[Letter] = []
+    follower.syncs_at_once = False
+    publishings = []
+    for at in range(10):
+        publishings.append(leader.publish(b"%d" % at))
+        for _ in range(6):
+            for site in cluster.sites.values():
+                site.turn()
+            follower.sync()
+            pulls = [letter for letter in follower.letters if isinstance(letter.message, Pull)]
+            follower.letters = [*(letter for letter in follower.letters if letter not in pulls), *late]
+            late = pulls
+            cluster.deliver()
+    cluster.settle()
+    assert leader.wishes == []
+    assert [offsets(publishing) for publishing in publishings] == [[at] for at in range(10)]
 
 
 def test_a_link_that_broke_is_used_again_at_once() -> None:
