@@ -22,6 +22,12 @@ def agreed_topics(node: Node) -> dict[str, Topic]:
     return {**node._agreement.state.topics}
 
 
+def is_written(node: Node) -> bool:
+    """Whether what a node has of what is agreed lies in its log, and nothing waits that would change that."""
+    journal = node._agreement._journal
+    return not journal._changes and journal.log is not None and journal.log.unsound is None
+
+
 def term(node: Node) -> int:
     """The term in which a node believes to be."""
     return node._agreement.term

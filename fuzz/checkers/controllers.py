@@ -6,7 +6,7 @@ from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.records.record import iterate
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import agreed_index, term, whole_batches
+from goqueue.fuzz.insight import agreed_index, is_written, term, whole_batches
 from goqueue.storage.layout import LOG_ENDING
 
 Entry = tuple[int, str]
@@ -34,7 +34,8 @@ class Controllers(Checker):
             if first != broker.node_id:
                 raise Violation(f"{first} and {broker.node_id} are both controllers in term {term(node)}")
         index, seen = agreed_index(node), self._seen.get(broker.node_id, (0, 0))
-        if seen != (broker.disk.life, index):
+        # A log that is closed, or about to be cut, is not what its node goes by.
+        if seen != (broker.disk.life, index) and is_written(node):
             begin = seen[1] if seen[0] == broker.disk.life else 0
             self._seen[broker.node_id] = broker.disk.life, index
             self._compare(broker, begin, index)
@@ -43,8 +44,7 @@ class Controllers(Checker):
         """Hold the entries that a node believes to be agreed against those of all others."""
         assert broker.node is not None
         log = broker.node._agreement.log
-        if log is None or log.unsound is not None:
-            return
+        assert log is not None
         for segment in log.segments:
             if segment.next_offset <= begin or segment.base >= end:
                 continue

@@ -2,7 +2,8 @@
 
 What a commit was answered, or a question was told, is the least that may be told from then on. A reset, a deletion or a
 commit by somebody who is no member may come about as long as it is not answered, and for ever if its process died; then
-the next answer says what is. Offsets belong to a topic and not to its name: another one of that name begins anew.
+the next answer says what is. A question is judged by what was known when it was asked: between nodes its answer may be on
+its way while a commit is answered. Offsets belong to a topic and not to its name: another one of that name begins anew.
 
 Where a topic promises little, a crash takes its end back, and an offset may be beyond it.
 """
@@ -44,6 +45,8 @@ class Offsets(Checker):
         self._delivered: dict[Key, list[tuple[int, int]]] = {}
         self._group_of: dict[str, str] = {}
         self._topics_at: dict[int, dict[str, int]] = {}
+        # What was known for certain when a question was asked.
+        self._least_at: dict[int, dict[Key, int]] = {}
         self._first_of_name: dict[str, int] = {}
         # Groups that somebody wanted to begin at the end.
         self._skips: set[str] = set()
@@ -61,6 +64,10 @@ class Offsets(Checker):
             self._skips.add(request.group)
         if isinstance(request, CommitOffsets | FetchOffsets | ResetOffsets | PollGroup):
             self._topics_at[asked.to] = topics
+        if isinstance(request, FetchOffsets):
+            self._least_at[asked.to] = {
+                key: least for key, least in self._least.items() if key[0] == request.group and self._is_known(key)
+            }
         touched: list[Key] = []
         if isinstance(request, CommitOffsets):
             for one in request.offsets:
@@ -79,12 +86,14 @@ class Offsets(Checker):
     def started(self) -> None:
         """Whatever was asked of a process that is gone is not answered any more."""
         self._topics_at = {to: topics for to, topics in self._topics_at.items() if to in self.history.open}
+        self._least_at = {to: least for to, least in self._least_at.items() if to in self.history.open}
 
     # --- what is answered
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Judge an answer about offsets, and note what was delivered."""
         request, before = asked.request, self._topics_at.pop(asked.to, {})
+        least_then = self._least_at.pop(asked.to, {})
         now = self.sight.topic_ids()
         topics = {name: topic_id for name, topic_id in before.items() if now.get(name) == topic_id}
         for name, topic_id in before.items():
@@ -93,7 +102,7 @@ class Offsets(Checker):
         if isinstance(request, CommitOffsets) and isinstance(reply, CommittedOffsets):
             self._committed(request, reply, topics)
         elif isinstance(request, FetchOffsets) and request.group not in self.history.deliveries.terms:
-            self._told(request.group, reply, topics)
+            self._told(reply, request.group, topics, least_then)
         elif isinstance(request, ResetOffsets) and isinstance(reply, list) and _shakes(asked):
             for change in reply:
                 assert isinstance(change, OffsetChange)
@@ -133,9 +142,9 @@ class Offsets(Checker):
             least = -1 if key in self._doubtful else self._least.get(key, -1)
             self._know(key, max(least, one.offset))
 
-    def _told(self, group: str, reply: Reply, topics: dict[str, int]) -> None:
+    def _told(self, reply: Reply, group: str, topics: dict[str, int], least_then: dict[Key, int]) -> None:
         if isinstance(reply, Refusal):
-            known = [key for key in self._least if key[0] == group and self._is_known(key)]
+            known = [key for key in least_then if key in self._least and self._is_known(key)]
             if reply.code is Code.GROUP_NOT_FOUND and known:
                 raise Violation(f"{group} had offsets, as {known[0]}, and there is no such group")
             return
@@ -143,16 +152,19 @@ class Offsets(Checker):
         for told in reply:
             assert isinstance(told, GroupOffset)
             if told.topic in topics:
-                self._check_told((group, topics[told.topic], told.partition), told)
+                key = group, topics[told.topic], told.partition
+                self._check_told(key, told, least_then.get(key, -1))
 
-    def _check_told(self, key: Key, told: GroupOffset) -> None:
-        if self._is_known(key) and told.offset < self._least.get(key, -1):
-            raise Violation(f"the offset of {key} was {self._least[key]}, and is {told.offset}")
+    def _check_told(self, key: Key, told: GroupOffset, least_then: int) -> None:
+        least = self._least.get(key, -1)
+        if self._is_known(key) and told.offset < min(least, least_then):
+            raise Violation(f"the offset of {key} was {least_then}, and is {told.offset}")
         if told.offset > self._most.get(key, -1):
             raise Violation(f"the offset of {key} is {told.offset}, which nobody committed")
         if told.offset >= 0:
             self._check_end(key, told.offset)
-            self._know(key, told.offset)
+            if told.offset >= least or not self._is_known(key):
+                self._know(key, told.offset)
 
     def _is_known(self, key: Key) -> bool:
         return not (key in self._doubtful or key[1] in self.history.is_doomed or self._is_shaken(key[0]))
