@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from goqueue.cli.endings import WRONG, Ending
 from goqueue.spark.commands.facts import facts_of, source_options
 from goqueue.spark.commands.opening import Wanted, opened
 from goqueue.spark.commands.progress import shown
@@ -23,10 +24,14 @@ def report(wanted: Wanted, captures: tuple[str, ...], folder: str, code: str, pa
     Latencies by stage, rebalances, redeliveries and dead letters by cause, delays, lanes, lag, hot partitions and keys,
     failovers, throughput and the cost of syncs.
     """
+    if not page.parent.is_dir():
+        raise Ending(f"there is no folder {page.parent} for the page", WRONG)
+    names = [name.strip() for name in only.split(",") if name.strip()]
     with opened(wanted) as spark, shown(spark, "reporting") as told:
-        from goqueue.spark.reports import job
+        from goqueue.spark.reports import catalogue, job
 
-        names = [name.strip() for name in only.split(",") if name.strip()] or None
+        # Before anything is replayed.
+        catalogue.chosen(names)
         with facts_of(spark, wanted, captures, folder, code, told) as facts:
             written = job.report(facts, names, told=told)
     page.write_text(written, encoding="utf-8")

@@ -5,7 +5,8 @@ of a lease is found by offset.
 
 What share a lane was to have depends on which lanes had anything waiting: a lane that is alone has it all. So each
 delivery is divided among the lanes that had something just before it, by their weights, and that is what it is compared
-with. What was appended before the facts begin and leased after that is in no known batch, and is left out.
+with. What was given up before anybody had it waits no longer. What was appended before the facts begin and leased after
+that is in no known batch, and is left out; and so are groups that know no lanes, which are those that go by keys.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,12 +75,19 @@ def dealt(facts: pa.Table, topic: str, terms: Terms, begin: int, width: int) -> 
     appended = _standing(_ranges(facts.filter(pc.equal(facts["kind"], "appended")), begin, width))
     leased = facts.filter(pc.and_(pc.equal(facts["kind"], "leased"), pc.is_valid(facts["group"])))
     parts: list[pa.Table] = []
-    for group in sorted(pc.unique(leased["group"]).to_pylist()) if len(appended) else ():
-        given = _known(_once(_ranges(leased.filter(pc.equal(leased["group"], group)), begin, width)), appended)
-        if len(given[0]):
-            parts += _waits(topic, group, *given, terms)
-            parts.append(_shares(topic, group, appended, given[0], terms))
+    doomed = facts.filter(pc.equal(facts["kind"], "doomed"))
+    by_lanes = leased.filter(pc.is_valid(leased["lane"]))["group"]
+    for group in sorted(pc.unique(by_lanes).to_pylist()) if len(appended) else ():
+        given, came = _known(_once(_of(leased, group, begin, width)), appended)
+        if len(given):
+            gone = _never_given(_known(_once(_of(doomed, group, begin, width)), appended)[0], given)
+            parts += _waits(topic, group, given, came, terms)
+            parts.append(_shares(topic, group, appended, given, gone, terms))
     return pa.concat_tables(parts) if parts else _DEALT.empty_table()
+
+
+def _of(facts: pa.Table, group: str, begin: int, width: int) -> _Ranges:
+    return _ranges(facts.filter(pc.equal(facts["group"], group)), begin, width)
 
 
 def _ranges(facts: pa.Table, begin: int, width: int) -> _Ranges:
@@ -126,6 +134,16 @@ def _known(leased: _Ranges, appended: _Ranges) -> tuple[_Ranges, Integers]:
     return pieces.only(is_one), appended.at[place][is_one]
 
 
+def _never_given(doomed: _Ranges, given: _Ranges) -> _Ranges:
+    """Messages one by one that were given up and that nobody ever had; `given` is by offset."""
+    counts = doomed.end - doomed.first
+    single = doomed.only(np.repeat(np.arange(len(doomed)), counts))
+    single.first = single.first + np.arange(len(single)) - np.repeat(np.cumsum(counts) - counts, counts)
+    single.end = single.first + 1
+    place = np.searchsorted(given.first, single.first, side="right") - 1
+    return single.only((place < 0) | (given.end[place] <= single.first))
+
+
 def _waits(topic: str, group: str, given: _Ranges, came: Integers, terms: Terms) -> Iterator[pa.Table]:
     waits, counts = given.at - came, given.end - given.first
     cells = cell_of(waits)
@@ -161,20 +179,17 @@ def _table(
     return pa.table(columns, _DEALT)
 
 
-def _shares(topic: str, group: str, appended: _Ranges, given: _Ranges, terms: Terms) -> pa.Table:
+def _shares(
+    topic: str, group: str, appended: _Ranges, given: _Ranges, gone: _Ranges, terms: Terms
+) -> pa.Table:  # fmt: skip
     """What each lane was dealt, beside what it was to be dealt, by slots."""
     moments, event = np.unique(given.at, return_inverse=True)
     counts = given.end - given.first
     delivered = np.zeros((len(moments), len(LANES)))
     np.add.at(delivered, (event, given.lane), counts)
-    came = np.zeros_like(delivered)
-    for lane in range(len(LANES)):
-        here = appended.lane == lane
-        order = np.argsort(appended.at[here], kind="stable")
-        sums = np.concatenate([[0], np.cumsum((appended.end - appended.first)[here][order])])
-        came[:, lane] = sums[np.searchsorted(appended.at[here][order], moments, side="right")]
     before = np.cumsum(delivered, axis=0) - delivered
-    wanted = _divided(delivered.sum(axis=1), np.maximum(came - before, delivered), np.array(terms.weights, np.float64))
+    waiting = _by_then(appended, moments) - _by_then(gone, moments) - before
+    wanted = _divided(delivered.sum(axis=1), np.maximum(waiting, delivered), np.array(terms.weights, np.float64))
     slots = np.zeros(len(moments), np.int64)
     slots[event] = given.slot
     parts = []
@@ -188,6 +203,17 @@ def _shares(topic: str, group: str, appended: _Ranges, given: _Ranges, terms: Te
         cells = nothing + DEALT
         parts.append(_table(topic, group, lane, found[some], cells, messages[some], share[some], nothing))
     return pa.concat_tables(parts)
+
+
+def _by_then(ranges: _Ranges, moments: Integers) -> Floats:
+    """How many messages there were of each lane by some moments."""
+    found = np.zeros((len(moments), len(LANES)))
+    for lane in range(len(LANES)):
+        here = ranges.lane == lane
+        order = np.argsort(ranges.at[here], kind="stable")
+        sums = np.concatenate([[0], np.cumsum((ranges.end - ranges.first)[here][order])])
+        found[:, lane] = sums[np.searchsorted(ranges.at[here][order], moments, side="right")]
+    return found
 
 
 def _divided(totals: Floats, backlog: Floats, weights: Floats) -> Floats:

@@ -32,7 +32,7 @@ METHOD: Final = (
     "appended before the facts begin, or under another leader, is left out. The share that a lane was to have is by "
     "the weights of the topic, among those lanes that had a message waiting at each delivery, and never more than it "
     "had: so it may exceed the weight. A lease is dated by its answer, which comes a sync after the choice. A wait is "
-    "too long beyond the topic's `starvation_after`."
+    "too long beyond the topic's `starvation_after`. Groups in which keys are kept in order know no lanes."
 )
 _PERCENTILES: Final = {"p50_ns": "p50", "p95_ns": "p95", "p99_ns": "p99", "p999_ns": "p99.9", "max_ns": "max"}
 _LEVELS: Final = (["lane"], ["lane", "topic", "reader"], ["lane", "slot"])
@@ -46,13 +46,13 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     p999_ns, max_ns bigint; starved bigint, messages that had waited too long.
     """
     over = slots_of(facts, slots)
-    rows = _rows(facts, _terms(facts), over.begin, over.width)
     keys = ["lane", "topic", "reader", "slot"]
-    summed = rows.groupingSets([[sf.col(name) for name in (*level, "cell")] for level in _LEVELS], *keys, "cell").agg(
-        *(sf.sum(name).alias(name) for name in ("messages", "wanted")),
-        sf.max("longest_ns").alias("longest_ns"),
-        sf.grouping_id().alias("level"),
-    )
+    amounts = [sf.sum(name).alias(name) for name in ("messages", "wanted")]
+    amounts.append(sf.max("longest_ns").alias("longest_ns"))
+    # Summed up over partitions first: each row is then taken as often as there are levels.
+    rows = _rows(facts, _terms(facts), over.begin, over.width).groupBy(*keys, "cell").agg(*amounts)
+    levels = [[sf.col(name) for name in (*level, "cell")] for level in _LEVELS]
+    summed = rows.groupingSets(levels, *keys, "cell").agg(*amounts, sf.grouping_id().alias("level"))
     by = [*keys, "level"]
     is_dealt, is_starved = sf.col("cell") == DEALT, sf.col("cell") == STARVED
     counted = summed.groupBy(*by).agg(
@@ -84,7 +84,7 @@ def _rows(facts: DataFrame, terms: Mapping[str, Terms], begin: int, width: int) 
 
     is_batch = (sf.col("kind") == "appended") & (sf.col("side") == "data")
     is_lease = (sf.col("kind") == "leased") & sf.col("cause").isNull() & (sf.col("attempt") == 1)
-    chosen = facts.where(is_batch | is_lease)
+    chosen = facts.where(is_batch | is_lease | (sf.col("kind") == "doomed"))
     served = chosen.where(sf.col("kind") == "leased").select("topic", "partition").distinct()
     columns = chosen.join(served, ["topic", "partition"], "left_semi").withColumn("time_us", sf.unix_micros("time"))
     keyed = columns.select("topic", "topic_id", "partition", "node", "run", *COLUMNS)
@@ -114,7 +114,7 @@ def section(answer: pa.Table) -> Section:
     order = [LANES[lane] for lane in PRECEDENCE]
     whole = sorted((row for row in rows if _is_of(row)), key=lambda row: order.index(row["lane"]))
     if not whole:
-        found.words.append("No message of a work queue was delivered whose append is in what was read.")
+        found.words.append("No message of a work queue with lanes was delivered whose append is in what was read.")
         return found
     if [row["lane"] for row in whole if row["messages"]] == ["normal"]:
         found.words.append("All messages were of the normal lane.")

@@ -45,15 +45,12 @@ def answer(facts: DataFrame, slots: int = SLOTS, internal: bool = False) -> Data
     """
     over = slots_of(facts, slots)
     keys = ["stage", "topic", "reader", "slot"]
-    summed = (
-        cells_of(facts, over, internal=internal)
-        .groupingSets([[sf.col(name) for name in ("stage", "cell", *level)] for level in _LEVELS], *keys, "cell")
-        .agg(
-            sf.sum("messages").alias("messages"),
-            sf.max("longest_ns").alias("longest_ns"),
-            sf.grouping_id().alias("level"),
-        )
-    )
+    # Summed up over partitions first: each row is then taken as often as there are levels.
+    amounts = [sf.sum("messages").alias("messages"), sf.max("longest_ns").alias("longest_ns")]
+    of_topics = cells_of(facts, over, internal=internal).groupBy(*keys, "cell").agg(*amounts)
+    summed = of_topics.groupingSets(
+        [[sf.col(name) for name in ("stage", "cell", *level)] for level in _LEVELS], *keys, "cell"
+    ).agg(*amounts, sf.grouping_id().alias("level"))
     return ranked(summed, [*keys, "level"]).select(
         "stage", "topic", "reader", over.starts(sf.col("slot")).alias("time"), *_FIGURES
     )

@@ -185,8 +185,8 @@ def batch(first: int, end: int, lane: int, at: int = 1_000) -> Row:
     return fact("appended", side="data", first=first, end=end, lane=lane, at=at * MS)
 
 
-def given(first: int, end: int, at: int) -> Row:
-    return fact("leased", group="w", first=first, end=end, attempt=1, at=at * MS)
+def given(first: int, end: int, at: int, **columns: object) -> Row:
+    return fact("leased", first=first, end=end, attempt=1, at=at * MS, **({"group": "w", "lane": 0} | columns))
 
 
 # By lane as batches number them: normal, critical, high, low, background.
@@ -208,6 +208,23 @@ def test_a_lane_is_to_have_no_more_than_it_has_and_what_is_left_goes_to_the_othe
 def test_what_waited_longer_than_the_topic_allows_starved() -> None:
     rows = [batch(0, 4, 3), given(0, 1, 1_400), given(1, 4, 1_600)]
     assert lanes(rows, Terms(TERMS.weights, SECOND // 2))[-1] == ("starved", 3, 3, 0)
+
+
+def test_what_was_given_up_before_anybody_had_it_waits_no_longer() -> None:
+    never = fact("doomed", group="w", first=10, end=12, cause="expired", at=1_500 * MS)
+    had = fact("doomed", group="w", first=1, end=2, cause="attempts", at=1_600 * MS)
+    rows = [batch(0, 10, 0), batch(10, 12, 1), never, given(1, 2, 1_400), had, given(2, 8, 2_000)]
+    # The first delivery was to be divided 15 to 50; by the second critical has nothing, or else its two messages.
+    first = [("dealt", 0, 1, 0.231), ("dealt", 1, 0, 0.769)]
+    assert sorted(lanes(rows, TERMS)[-3:]) == sorted([*first, ("dealt", 0, 6, 6)])
+    waits = [row for row in rows if row is not never]
+    assert sorted(lanes(waits, TERMS)[-4:]) == sorted([*first, ("dealt", 0, 6, 4), ("dealt", 1, 0, 2)])
+
+
+def test_a_group_that_goes_by_keys_has_no_lanes() -> None:
+    rows = [batch(0, 10, 0), given(0, 5, 2_000, group="keys", lane=None), given(0, 5, 2_000)]
+    found = dealt(columns(rows, DEALING_COLUMNS), "orders", TERMS, BEGIN, 1_000_000)
+    assert set(found["reader"].to_pylist()) == {"w"}
 
 
 def test_what_came_before_the_facts_begin_is_left_out() -> None:

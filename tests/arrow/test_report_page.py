@@ -3,12 +3,16 @@
 import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
+from goqueue.cli.endings import Ending
+from goqueue.spark.commands.command import spark
 from goqueue.spark.reports import coverage
 from goqueue.spark.reports.catalogue import REPORTS, UnknownReport, chosen
 from goqueue.spark.reports.page import page
@@ -153,3 +157,10 @@ def test_every_report_says_what_it_answers_and_how(report: ModuleType) -> None:
     assert report.QUESTION.endswith("?")
     assert report.METHOD.endswith(".")
     assert report.answer.__doc__
+
+
+def test_a_page_into_a_folder_that_is_not_there_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    to = tmp_path / "nowhere" / "report.html"
+    ran = CliRunner().invoke(spark, ["report", str(tmp_path), "--to", str(to)])
+    assert isinstance(ran.exception, Ending)
+    assert str(ran.exception) == f"there is no folder {to.parent} for the page"
