@@ -6,6 +6,7 @@ import click
 
 from goqueue.cli.main import main as run_goqueue
 from goqueue.spark.commands.exporting import export
+from goqueue.spark.commands.importing import import_
 from goqueue.spark.commands.opening import Wanted, parse_settings
 from goqueue.spark.commands.packaging import package
 
@@ -39,7 +40,7 @@ def spark(context: click.Context, master: str, memory: str, pairs: tuple[str, ..
     context.obj = Wanted(master, memory, parse_settings(pairs))
 
 
-for _command in (export, package):
+for _command in (export, import_, package):
     spark.add_command(_command)
 
 

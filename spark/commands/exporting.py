@@ -3,8 +3,10 @@
 import click
 from attrs import asdict
 
+from goqueue.cli.endings import WRONG, Ending
 from goqueue.cli.output import form_option, print_structure
 from goqueue.spark.commands.opening import Wanted, opened
+from goqueue.spark.commands.plainly import plainly
 from goqueue.spark.commands.progress import shown
 
 
@@ -24,10 +26,12 @@ def export(
 
     Files are made by date and hour of the records' timestamps. Run it again whenever there may be more.
     """
+    if bool(path) == bool(bootstrap):
+        raise Ending("export from where? Name one of --from and --bootstrap", WRONG)
     with opened(wanted) as spark:
         from goqueue.spark.exporting import job
 
-        with shown(spark, f"exporting {topic}") as told:
+        with shown(spark, f"exporting {topic}") as told, plainly():
             origin = job.Origin(topic, path, bootstrap)
             exported = job.export(spark, origin, folder, allow_gaps=allow_gaps, codec=codec, told=told)
     manifest = exported.manifest

@@ -115,7 +115,7 @@ class HadoopFolder:
             raise ExportError("an export needs a session with a Java of its own: Spark Connect has none")
         self._java = java
         self._path = path.rstrip("/")
-        self._files = self._place("").getFileSystem(spark._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+        self._files = self._place("").getFileSystem(spark._jsc.hadoopConfiguration())
 
     def _place(self, name: str) -> Any:  # noqa: ANN401 - an object of Java
         return self._java.org.apache.hadoop.fs.Path(f"{self._path}/{name}".rstrip("/"))

@@ -23,7 +23,7 @@ _DIES_AT = 15
 Pieces = Iterator[pa.RecordBatch]
 
 # Spark's workers cannot import tests, so what is of this module goes to them whole.
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="module")
