@@ -49,6 +49,8 @@ class Message:
     is_refused: bool = False
     # Of one that is kept back: not before this moment of the wall clock, whether that was promised, and for how sure.
     due_ms: int | None = None
+    # When it is due by the clock of the node that took it, as that has answered.
+    told_due_ms: int = 0
     is_kept: bool = False
     is_kept_strongly: bool = False
     # Whether somebody wanted it cancelled or put off.

@@ -199,6 +199,7 @@ class Witness:
         elif result.due_ms >= 0:
             self.acknowledged += 1
             message.is_kept, message.is_kept_strongly = True, self._is_strong(topic_id)
+            message.told_due_ms = result.due_ms
             self._history.delayed[(topic_id, result.partition), result.offset + place] = message
         elif result.offset != NO_OFFSET:
             self.acknowledged += 1

@@ -77,14 +77,16 @@ class Delays(Checker):
         for (place, offset), message in self.history.delayed.items():
             terms = self.history.terms.get(place[0])
             is_doubtful = message.is_doubtful or (place, offset) in self._guessed
-            if message.due_ms is None or message.due_ms > self.sight.least_ms or is_doubtful:
+            if message.due_ms is None or message.told_due_ms > self.sight.least_ms or is_doubtful:
                 continue
             if not message.is_kept_strongly or terms is None or terms.retains or message.may_repeat:
                 continue
             if place[0] in self.history.is_doomed or place in self.history.rotten:
                 continue
             if message.name not in self._come:
-                return f"{message.name!r}, kept at {offset} of {place}, was due at {message.due_ms} and has not come"
+                return (
+                    f"{message.name!r}, kept at {offset} of {place}, was due at {message.told_due_ms} and has not come"
+                )
         return ""
 
     def ended(self) -> None:

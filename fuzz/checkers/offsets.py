@@ -2,8 +2,11 @@
 
 What a commit was answered, or a question was told, is the least that may be told from then on. A reset, a deletion or a
 commit by somebody who is no member may come about as long as it is not answered, and for ever if its process died; then
-the next answer says what is. A question is judged by what was known when it was asked: between nodes its answer may be on
-its way while a commit is answered. Offsets belong to a topic and not to its name: another one of that name begins anew.
+the next answer says what is.
+Offsets belong to a topic and not to its name: another one of that name begins anew.
+
+A question is judged by what was known when it was asked: between nodes, its answer may be on its way while a commit is
+answered.
 
 Where a topic promises little, a crash takes its end back, and an offset may be beyond it.
 """
