@@ -15,10 +15,10 @@ from typing import Any, Final, TypeVar
 
 from attrs import define, field
 
-from goqueue.core.cluster.topic_settings import settings_problems
+from goqueue.core.cluster.topic_settings import SETTINGS, settings_problems
 from goqueue.core.errors import GoQueueError
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.groups.settings import setting_problem
+from goqueue.core.groups.settings import DEFAULTS, setting_problem
 from goqueue.core.groups.state import Group
 from goqueue.core.node import Node
 
@@ -45,13 +45,13 @@ def _set_session_timeout(node: Node, value: int) -> None:
 
 
 def _set_replica_lag(node: Node, value: int) -> None:
-    if node.options.cluster is not None:
-        node.options.cluster.replica_lag_ns = value * 1_000_000
+    assert node.options.cluster is not None
+    node.options.cluster.replica_lag_ns = value * 1_000_000
 
 
 def _set_request_timeout(node: Node, value: int) -> None:
-    if node.options.cluster is not None:
-        node.options.cluster.request_ns = value * 1_000_000
+    assert node.options.cluster is not None
+    node.options.cluster.request_ns = value * 1_000_000
 
 
 NODE_SETTINGS: Final[dict[str, Callable[[Node, int], None]]] = {
@@ -60,6 +60,10 @@ NODE_SETTINGS: Final[dict[str, Callable[[Node, int], None]]] = {
     "replica_lag_ms": _set_replica_lag,
     "request_timeout_ms": _set_request_timeout,
 }
+
+
+# These are of nodes that are in a cluster.
+CLUSTER_SETTINGS: Final = ("replica_lag_ms", "request_timeout_ms")
 
 
 class _Overlaid(dict[str, Any]):
@@ -81,6 +85,8 @@ class Alterations:
     topics: dict[str, dict[str, Any]] = field(factory=dict)
     groups: dict[str, dict[str, Any]] = field(factory=dict)
     node: dict[str, int] = field(factory=dict)
+    # Of what was to be changed, by kind and name, what there was in the node.
+    met: set[str] = field(factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.topics or self.groups or self.node)
@@ -88,7 +94,9 @@ class Alterations:
     def begin(self, node: Node) -> None:
         """Put them into a node that was just made from its snapshot."""
         for key, value in self.node.items():
-            NODE_SETTINGS[key](node, value)
+            if key not in CLUSTER_SETTINGS or node.options.cluster is not None:
+                NODE_SETTINGS[key](node, value)
+                self.met.add(f"node.{key}")
         self.hold(node)
 
     def hold(self, node: Node) -> None:
@@ -100,7 +108,7 @@ class Alterations:
                 self._hold_groups(node, room.known)
 
     def _hold_topics(self, node: Node) -> None:
-        for topic, given in _meant(self.topics, node._agreement.state.topics):
+        for topic, given in self._meant("topic", self.topics, node._agreement.state.topics):
             if any(topic.config.get(key) != value for key, value in given.items()):
                 topic.config = _Overlaid(topic.config, given)
                 leader = node.led.topics.get(topic.name)
@@ -108,18 +116,32 @@ class Alterations:
                     node._leading._alter(leader, topic)
 
     def _hold_groups(self, node: Node, known: Mapping[str, Group]) -> None:
-        for group, given in _meant(self.groups, known):
+        for group, given in self._meant("group", self.groups, known):
             if any(group.config.get(key) != value for key, value in given.items()):
                 # Every later state of the group goes on with this mapping.
                 group.config = _Overlaid(group.config, given)
                 node._rooms.topics_changed()
 
+    def _meant(
+        self, kind: str, settings: dict[str, dict[str, Any]], known: Mapping[str, _Named]
+    ) -> Iterator[tuple[_Named, dict[str, Any]]]:
+        """What is known by the names of some settings, each with all that it is given."""
+        for name in known if ALL in settings else settings:
+            if name in known:
+                self.met.add(f"{kind}.{name if name in settings else ALL}")
+                yield known[name], settings.get(ALL, {}) | settings.get(name, {})
 
-def _meant(settings: dict[str, dict[str, Any]], known: Mapping[str, _Named]) -> Iterator[tuple[_Named, dict[str, Any]]]:
-    """What is known by the names of some settings, each with all that it is given."""
-    for name in known if ALL in settings else settings:
-        if name in known:
-            yield known[name], settings.get(ALL, {}) | settings.get(name, {})
+
+def whose(name: str) -> str:
+    """Of what a setting is, by the name that `met` has for it."""
+    return name if name.startswith("node.") else name.rpartition(".")[0]
+
+
+def known_names() -> list[str]:
+    """Every name under which something can be set."""
+    topics = [f"topic.NAME.{key}" for key in SETTINGS]
+    groups = [f"group.NAME.{key}" for key in DEFAULTS]
+    return [*topics, *groups, *(f"node.{key}" for key in NODE_SETTINGS)]
 
 
 def parse_alterations(settings: Mapping[str, str]) -> Alterations:
@@ -127,13 +149,13 @@ def parse_alterations(settings: Mapping[str, str]) -> Alterations:
     parsed = Alterations()
     for name, text in settings.items():
         kind, _, rest = name.partition(".")
-        whose, _, key = rest.rpartition(".")
+        owner, _, key = rest.rpartition(".")
         if kind == "node" and rest in NODE_SETTINGS:
             parsed.node[rest] = _whole(name, text)
-        elif kind == "topic" and whose:
-            parsed.topics.setdefault(whose, {})[key] = _accepted(name, key, text, _topic_problem)
-        elif kind == "group" and whose:
-            parsed.groups.setdefault(whose, {})[key] = _accepted(name, key, text, _group_problem)
+        elif kind == "topic" and owner:
+            parsed.topics.setdefault(owner, {})[key] = _accepted(name, key, text, _topic_problem)
+        elif kind == "group" and owner:
+            parsed.groups.setdefault(owner, {})[key] = _accepted(name, key, text, _group_problem)
         else:
             known = ", ".join(f"node.{one}" for one in NODE_SETTINGS)
             raise UnknownAlteration(f"{name} cannot be altered; topic.NAME.KEY, group.NAME.KEY, {known} can")
@@ -147,17 +169,16 @@ def _whole(name: str, text: str) -> int:
 
 
 def _accepted(name: str, key: str, text: str, problem: Callable[[str, object], str]) -> object:
-    """The value that a text stands for: the text itself, or the number or the truth that it spells."""
-    why = problem(key, text)
-    if not why:
-        return text
+    """The value that a text stands for: the number or the truth that it spells where that is taken, else the text."""
     try:
         value = json.loads(text)
     except ValueError:
         value = text
-    if not isinstance(value, bool | int | float) or problem(key, value):
+    if isinstance(value, bool | int | float) and not problem(key, value):
+        return value
+    if why := problem(key, text):
         raise UnknownAlteration(f"{name}: {why}")
-    return value
+    return text
 
 
 def _topic_problem(key: str, value: object) -> str:

@@ -22,7 +22,8 @@ from typing import Any
 from attrs import define, field
 
 from goqueue.core.capture.alterations import Alterations
-from goqueue.core.capture.differing import Report, items_of, only_in
+from goqueue.core.capture.decisions import items_of
+from goqueue.core.capture.differing import Report, only_in
 from goqueue.core.capture.digest import digest
 from goqueue.core.capture.events import Event, EventReader
 from goqueue.core.capture.snapshot import restored
@@ -132,6 +133,7 @@ class Counterpart:
             except _Died:
                 self.report.died = f"its state does not hold together at the end: {self.report.died}"
         self.report.close()
+        self.report.met = sorted(self._alterations.met)
         return self.report
 
     # --- what it is told

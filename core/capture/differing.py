@@ -8,17 +8,14 @@ Invariant: at most `_UNMATCHED_MAX` things wait to be said by the other node as 
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator
 
-import attrs
 from attrs import define, field
 
 from goqueue.core.capture.comparison import first_difference
-from goqueue.core.capture.digest import digest, readable
-from goqueue.core.ready import Fetching, Letter, Ready, Send
+from goqueue.core.capture.decisions import LANES, Item, Told
+from goqueue.core.capture.digest import readable
 
 OLD, NEW, SOONER, LATER = "old", "new", "sooner", "later"
-LANES = tuple(one.name for one in attrs.fields(Ready))
 _TEXT_MAX = 400
 _UNMATCHED_MAX = 10_000
 
@@ -55,10 +52,12 @@ class Report:
     tallies: dict[str, Tally] = field(factory=dict)
     first: list[Utterance] = field(factory=list)
     died: str = ""
+    # Which of the things to be changed there were.
+    met: list[str] = field(factory=list)
     _unmatched: dict[tuple[str, str, int], deque[Utterance]] = field(factory=dict)
     _waiting: int = 0
 
-    def differ(self, event: int, now: int, told: str, old: list["Item"], new: list["Item"]) -> None:
+    def differ(self, event: int, now: int, told: str, old: list[Item], new: list[Item]) -> None:
         """In one turn one node said these things only, and the other those."""
         self.differing += 1
         for side, items, others in ((OLD, old, new), (NEW, new, old)):
@@ -70,7 +69,7 @@ class Report:
                     spare.remove(other)
                 self._note(Utterance(event, now, told, item.lane, item.kind, side), item, other)
 
-    def _note(self, said: Utterance, item: "Item", instead_of: "Item | None") -> None:
+    def _note(self, said: Utterance, item: Item, instead_of: Item | None) -> None:
         other = NEW if said.side == OLD else OLD
         waiting = self._unmatched.get((other, said.lane, item.digest))
         if waiting:
@@ -105,41 +104,22 @@ class Report:
         """Nothing more is said: what has no match has none."""
         while self._unmatched:
             self._give_up_oldest()
-        # What one said and the other would not say is worth more than what came at another time.
-        self.first.sort(key=lambda said: said.side in (SOONER, LATER))
+        # What one said and the other would not say is worth more than what came at another time, and what clients
+        # see of it more than how a node goes about it.
+        self.first.sort(key=lambda said: (said.side in (SOONER, LATER), LANES.index(said.lane)))
         del self.first[self.kept_max :]
         self.first.sort(key=lambda said: said.event)
 
 
-@define
-class Item:
-    """One thing in a lane."""
-
-    lane: str
-    kind: str
-    digest: int
-    thing: object
-
-
 def _worded(item: Item, instead_of: Item | None) -> str:
     """A thing in words, beginning with where it differs from what the other node said in its place."""
+    if isinstance(item.thing, Told):
+        return item.thing.words()
     found = None if instead_of is None else first_difference(instead_of.thing, item.thing)
     said = readable(item.thing)[:_TEXT_MAX]
-    return said if found is None else f"{found.path.removeprefix('node.')} is {found.actual} in {said}"
-
-
-def items_of(ready: Ready | None) -> Iterator[Item]:
-    """Everything in an output."""
-    for lane in LANES if ready else ():
-        for thing in getattr(ready, lane):
-            told = thing.request if isinstance(thing, Fetching) else thing
-            yield Item(lane, _kind(thing), digest(told), thing)
-
-
-def _kind(thing: object) -> str:
-    if isinstance(thing, Send):
-        return type(thing.reply).__name__
-    return type(thing.message if isinstance(thing, Letter) else thing).__name__
+    if found is None:
+        return said
+    return f"{found.path.removeprefix('node').lstrip('.')} is {found.actual} instead of {found.expected} in {said}"
 
 
 def only_in(one: list[Item], other: list[Item]) -> list[Item]:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from goqueue.core.errors import GoQueueError
 
-class UnknownCode(ValueError):
+
+class UnknownCode(GoQueueError):
     """Words that name no change of the core."""
 
 

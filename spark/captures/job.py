@@ -42,7 +42,7 @@ def replay(
     rows = _carried_out(spark, works)
     files = sorted((outcome_of(row) for row in rows), key=lambda one: (one.node, one.path))
     assert len(files) == len(works)
-    summary = ReplaySummary(files, time.monotonic() - begun)
+    summary = ReplaySummary(files, time.monotonic() - begun, dict(settings or {}), code)
     told(f"{summary.events:,} events replayed in {summary.seconds:.1f} s")
     return summary
 

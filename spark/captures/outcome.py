@@ -57,6 +57,7 @@ SCHEMA: Final = pa.schema(
         ("differences", _DIFFERENCES),
         ("counts", _COUNTS),
         ("died", pa.string()),
+        ("met", pa.list_(pa.string())),
     ]
 )
 SCHEMA_DDL: Final = (
@@ -66,7 +67,8 @@ SCHEMA_DDL: Final = (
     "divergence struct<event: bigint, wall_ms: bigint, told: string, expected: string, actual: string>, "
     "differing bigint, differences array<struct<event: bigint, wall_ms: bigint, told: string, lane: string, "
     "side: string, words: string>>, "
-    "counts array<struct<kind: string, old: bigint, new: bigint, sooner: bigint, later: bigint>>, died string"
+    "counts array<struct<kind: string, old: bigint, new: bigint, sooner: bigint, later: bigint>>, died string, "
+    "met array<string>"
 )
 # What ends early without being wrong: the last file of a process that was killed.
 TAIL: Final = "tail"
@@ -139,6 +141,8 @@ class FileOutcome:
     differences: list[Difference] = field(factory=list)
     counts: list[Count] = field(factory=list)
     died: str = ""
+    # Which of the things to be changed there were, as alterations call them.
+    met: list[str] = field(factory=list)
 
     @property
     def is_identical(self) -> bool:

@@ -7,9 +7,11 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from attrs import asdict, define
+from attrs import asdict, define, field
 
 from goqueue.cli.output import counted
+from goqueue.core.capture.alterations import whose
+from goqueue.core.capture.decisions import LANES
 from goqueue.spark.captures.outcome import TAIL, Count, FileOutcome
 
 # Which of two nodes said something, in words.
@@ -22,6 +24,9 @@ class ReplaySummary:
 
     files: list[FileOutcome]
     seconds: float = 0.0
+    # What was changed in the node beside.
+    settings: dict[str, str] = field(factory=dict)
+    code: str = ""
 
     @property
     def is_identical(self) -> bool:
@@ -80,7 +85,7 @@ class ReplaySummary:
 
     @property
     def counts(self) -> list[Count]:
-        """What only one of the nodes said, by kind, the most frequent first."""
+        """What only one of the nodes said, by kind, what clients see first."""
         sums: dict[str, Count] = {}
         for one in (count for file in self.files for count in file.counts):
             total = sums.setdefault(one.kind, Count(one.kind))
@@ -88,7 +93,13 @@ class ReplaySummary:
             total.new += one.new
             total.sooner += one.sooner
             total.later += one.later
-        return sorted(sums.values(), key=lambda one: (-one.old - one.new - one.sooner - one.later, one.kind))
+        return sorted(sums.values(), key=lambda one: (LANES.index(one.kind.partition(":")[0]), one.kind))
+
+    @property
+    def unmet(self) -> list[str]:
+        """The settings of topics, groups and clusters that no node knows."""
+        met = {name for one in self.files for name in one.met}
+        return [name for name in self.settings if whose(name) not in met]
 
     def structure(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
@@ -101,6 +112,9 @@ class ReplaySummary:
             "troubles": self.causes,
             "clock_steps": self.clock_steps,
             "runs_without_first_file": self.beheaded,
+            "settings": self.settings,
+            "code": self.code,
+            "settings_of_nothing_known": self.unmet,
             "differing": self.differing,
             "counts": [asdict(one) for one in self.counts],
             "files": [asdict(one) for one in self.files],
@@ -123,18 +137,29 @@ class ReplaySummary:
         return lines
 
     def _what_changed(self) -> list[str]:
+        """What the changed node said otherwise: the first of it in words, then all of it counted."""
+        if not self.settings and not self.code:
+            return []
         lines = [f"{one.path}: the changed node died: {one.died}" for one in self.files if one.died]
+        lines += [f"--set {name}: no capture knows {whose(name)}, so nothing was changed" for name in self.unmet]
         for one in self.files:
-            lines += [
-                f"{one.path} event {differ.event:,}, {spelled(differ.wall_ms)}, {differ.told}: "
-                f"{differ.lane}, {_SIDES[differ.side]}: {differ.words}"
-                for differ in one.differences
-            ]
-        lines += [
-            f"{one.kind}: {one.old:,} only old, {one.new:,} only new, {one.sooner:,} sooner, {one.later:,} later"
-            for one in self.counts
+            lines += _differences(one)
+        if self.counts:
+            lines += self._table()
+            lines.append(f"the changed node says something else in {counted(self.differing, 'turn')}")
+        elif not any(one.died for one in self.files):
+            lines.append("the changed node says the same, everywhere")
+        return lines
+
+    def _table(self) -> list[str]:
+        """How much of each kind only one of the two said, or the changed one at another time."""
+        heads = "WHAT", "ONLY OLD", "ONLY NEW", "NEW SOONER", "NEW LATER"
+        rows = [
+            heads,
+            *((one.kind, *(f"{n:,}" for n in (one.old, one.new, one.sooner, one.later))) for one in self.counts),
         ]
-        return [*lines, f"{self.differing:,} turns differ"] if self.differing else lines
+        widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
+        return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
 
     def _nodes(self) -> list[str]:
         lines = []
@@ -160,6 +185,17 @@ class ReplaySummary:
         if self.clock_steps:
             notes.append(f"{counted(self.clock_steps, 'step')} of a wall clock")
         return notes
+
+
+def _differences(one: FileOutcome) -> list[str]:
+    name = one.path.rpartition("/")[2]
+    lines = []
+    for differ in one.differences:
+        lines += [
+            f"{spelled(differ.wall_ms)}  {one.node}  event {differ.event:,} of {name}, at {differ.told}",
+            f"  {_SIDES[differ.side]:<13}  {differ.lane}: {differ.words}",
+        ]
+    return lines
 
 
 def _verdict(files: list[FileOutcome]) -> str:

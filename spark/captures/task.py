@@ -161,7 +161,7 @@ class _Beside:
         with running(self._work.code):
             report = self._counterpart.close()
         outcome = self._outcome
-        outcome.differing, outcome.died = report.differing, report.died
+        outcome.differing, outcome.died, outcome.met = report.differing, report.died, report.met
         outcome.differences = [
             Difference(
                 one.event,

@@ -61,7 +61,7 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, str]:
 @contextmanager
 def opened(wanted: Wanted) -> Iterator["SparkSession"]:
     """A session until the command ends. Raises Ending where there can be none."""
-    _expect_spark()
+    expect_spark()
     if not is_submitted():
         expect_java()
     from goqueue.spark.session import open_session
@@ -81,7 +81,9 @@ def opened(wanted: Wanted) -> Iterator["SparkSession"]:
         session.stop()
 
 
-def _expect_spark() -> None:
+def expect_spark() -> None:
+    """Raises Ending where the libraries are not installed that every job needs."""
+    """Raises Ending where the packages are not there."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:
         raise Ending(f"this needs {' and '.join(missing)}: pip install 'goqueue[spark]'")

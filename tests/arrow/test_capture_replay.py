@@ -42,7 +42,7 @@ def summary(*paths: Path, code: str = "", **settings: str) -> ReplaySummary:
     """What comes of replaying all captures at some paths, file by file, by way of Arrow."""
     works = work_for(find_captures(map(str, paths)), code, settings)
     rows = [row for batch in replayed(works) for row in batch.to_pylist()]
-    return ReplaySummary([outcome_of(row) for row in rows])
+    return ReplaySummary([outcome_of(row) for row in rows], 0.0, settings, code)
 
 
 def causes(found: ReplaySummary) -> list[tuple[str, str]]:
@@ -224,7 +224,7 @@ def test_a_change_of_the_code_is_found(whole: Path) -> None:
     assert any(one.kind == "sends: PublishReply" and one.old > 0 for one in found.counts)
     assert any(one.words for file in found.files for one in file.differences)
     lines = found.lines()
-    assert f"{found.differing:,} turns differ" in lines
+    assert f"the changed node says something else in {found.differing:,} turns" in lines
     assert found.structure()["differing"] == found.differing
 
 
@@ -268,6 +268,16 @@ def test_a_change_of_settings_is_found(whole: Path) -> None:
     found = summary(whole, **{"topic.*.max_message_bytes": "1024"})
     assert found.is_identical
     assert any(one.kind == "sends: PublishReply" and one.new > 0 for one in found.counts)
+
+
+def test_a_change_of_what_nobody_knows_is_told_and_so_is_one_that_changes_nothing(whole: Path) -> None:
+    found = summary(whole, **{"topic.nobodys.max_attempts": "9", "node.session_timeout_ms": "99"})
+    assert found.is_identical
+    assert found.unmet == ["topic.nobodys.max_attempts"]
+    lines = found.lines()
+    assert "--set topic.nobodys.max_attempts: no capture knows topic.nobodys, so nothing was changed" in lines
+    assert "the changed node says the same, everywhere" in lines
+    assert not any("changed node" in line for line in summary(whole).lines())
 
 
 def test_an_outcome_is_the_same_after_its_way_through_arrow(whole: Path) -> None:

@@ -58,6 +58,34 @@ def test_settings_are_names_and_values() -> None:
         parse_settings(("spark.a",))
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ([], "captures of what"),
+        (["no-such-folder"], "no-such-folder: No such file or directory"),
+        (["."], "holds no capture: neither it nor a folder in it"),
+        ([".", "--set", "max_attempts"], "'max_attempts' is no setting; write it like"),
+        ([".", "--set", "topic.orders.colour=red"], "topic.orders.colour: no such setting; the known ones are"),
+        ([".", "--code", "mine"], "'mine' is not module:function"),
+    ],
+)
+def test_a_replay_of_nothing_or_with_what_is_not_to_be_had_needs_no_java(
+    asked: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    ran = CliRunner().invoke(spark, ["replay", *asked])
+    assert ran.exit_code != 0
+    assert said in str(ran.exception)
+
+
+def test_every_setting_that_can_be_tried_is_listed() -> None:
+    ran = CliRunner().invoke(spark, ["replay", "--settings"], catch_exceptions=False)
+    names = ran.output.split()
+    assert {"topic.NAME.max_attempts", "group.NAME.visibility_timeout", "node.recent_bytes"} <= set(names)
+    assert len(names) > 30
+
+
 def test_help_needs_no_spark() -> None:
     """Help of every command is made by a Python in which pyspark cannot be found."""
     names = list(spark.commands)

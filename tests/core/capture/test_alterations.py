@@ -2,7 +2,13 @@
 
 import pytest
 
-from goqueue.core.capture.alterations import NODE_SETTINGS, UnknownAlteration, parse_alterations
+from goqueue.core.capture.alterations import (
+    NODE_SETTINGS,
+    UnknownAlteration,
+    known_names,
+    parse_alterations,
+    whose,
+)
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
@@ -41,6 +47,32 @@ def test_what_cannot_be_set_is_named(name: str, text: str, said: str) -> None:
     with pytest.raises(UnknownAlteration) as raised:
         parse_alterations({name: text})
     assert said in str(raised.value)
+
+
+def test_what_spells_a_number_is_one_where_numbers_are_taken() -> None:
+    parsed = parse_alterations({"topic.orders.max_attempts": "10", "topic.orders.lane_weights": "90/5/3/1/1"})
+    assert parsed.topics == {"orders": {"max_attempts": 10, "lane_weights": "90/5/3/1/1"}}
+
+
+def test_what_was_there_to_be_changed_is_known_by_name() -> None:
+    node = Node(NodeOptions("n1"), Clock(0, 0), 0)
+    alterations = parse_alterations({"topic.orders.max_attempts": "10", "node.recent_bytes": "1"})
+    alterations.begin(node)
+    assert alterations.met == {"node.recent_bytes"}
+    assert [whose(name) for name in ("node.recent_bytes", "topic.a.b.max_attempts")] == [
+        "node.recent_bytes",
+        "topic.a.b",
+    ]
+
+
+def test_every_name_that_can_be_set_is_known_and_taken_apart() -> None:
+    names = known_names()
+    assert len(names) == len(set(names))
+    for name in names:
+        with pytest.raises(UnknownAlteration) as raised:
+            parse_alterations({name: "\0"})
+        assert "cannot be altered" not in str(raised.value)
+        assert "no such setting" not in str(raised.value)
 
 
 def test_every_setting_of_a_node_reaches_it() -> None:

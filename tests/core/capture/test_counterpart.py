@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from goqueue.core.capture.differing import Item, Report, Tally, only_in
+from goqueue.core.capture.decisions import Item
+from goqueue.core.capture.differing import Report, Tally, only_in
 from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
 from goqueue.core.node import Node
 from goqueue.core.publishes import Publishes
@@ -121,6 +122,21 @@ def test_what_only_the_changed_node_reads_fails_and_what_was_read_before_is_know
 
 
 # --- what is a difference
+
+
+def test_what_would_have_become_of_messages_is_told_message_by_message() -> None:
+    report = told_beside(work(publish=3), {"group.workers.max_in_flight": "1"})
+    assert report.tallies["messages: leased"] == Tally(old=2)
+    words = [one.words for one in report.first if one.kind == "leased"]
+    assert [one.partition(" for ")[0] for one in words] == ["orders/0/1", "orders/0/2"]
+    assert " for workers, " in words[0]
+    assert words[0].endswith(" ms")
+    assert report.first[0].lane == "messages"
+
+
+def test_what_was_there_to_be_changed_is_in_the_report() -> None:
+    settings = {"topic.orders.max_attempts": "9", "topic.others.max_attempts": "9", "group.*.max_attempts": "9"}
+    assert told_beside(work(), settings).met == ["group.*", "topic.orders"]
 
 
 def item(number: int, lane: str = "sends", kind: str = "Reply") -> Item:
