@@ -152,13 +152,13 @@ def _prepared(messages: DataFrame, options: WriteOptions, partitions: str) -> Da
     source: Column = F.col("source")
     if "source" not in names:
         source = F.concat_ws("/", "topic" if "topic" in names else F.lit(""), "partition")
-    unplaced = [F.col(name).isNull() for name in needed if name != "value"]
+    unplaced = [source.isNull(), *(F.col(name).isNull() for name in needed if name != "value")]
     frame = messages.select(
         *[name for name in _MESSAGE if name in names],
         *(["partition"] if partitions == KEEP else []),
         F.col("offset").cast("bigint").alias("offset"),
         source.alias("source"),
-        F.greatest(*unplaced, F.lit(False)).alias("unplaced"),
+        F.greatest(*unplaced).alias("unplaced"),
         (F.col("left_out") if "left_out" in names else F.lit(None).cast("string")).alias("left_out"),
     )
     check_shape(to_arrow_schema(frame.drop("source", "unplaced", "left_out").schema, timezone="UTC"), options)

@@ -23,7 +23,7 @@ from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT32_MAX
 from goqueue.spark.sinking.packing import Packed
 
-_EXPECTED = re.compile(r"expected ([0-9]+)")
+_EXPECTED = re.compile(r"expected (?:sequence )?([0-9]+)")
 
 
 def beginnings(packed: Packed, refusal: str) -> Iterator[int]:
@@ -32,6 +32,9 @@ def beginnings(packed: Packed, refusal: str) -> Iterator[int]:
     likely = 0
     if expected is not None:
         likely = (int(expected[1]) - read_header(packed.content).base_sequence) & INT32_MAX
+    if likely > INT32_MAX // 2:
+        # What comes before it is missing, so nothing of it can be there.
+        return
     if 0 < likely < packed.count:
         yield likely
     yield from (count for count in range(1, packed.count) if count != likely)
