@@ -95,9 +95,9 @@ def section(answer: pa.Table) -> Section:
         found.words.append(f"{_counted(unread, 'file', 'files')} could not be read at all, nor is it known whose.")
     if not of["run"]:
         return found
-    found.words += [_counted(len(of["fault"]), "file could", "files could") + " not be read to the end."]
-    found.words += [_counted(len(of["gap"]), "gap", "gaps") + " in what nodes did."]
-    found.words += [_counted(len(of["step"]), "step", "steps") + " of wall clocks."]
+    found.words += [_at_least(len(of["fault"]), "file could", "files could") + " not be read to the end."]
+    found.words += [_at_least(len(of["gap"]), "gap", "gaps") + " in what nodes did."]
+    found.words += [_at_least(len(of["step"]), "step", "steps") + " of wall clocks."]
     header = ["node", "run", "from", "to", "files", "events", "size", "facts"]
     if runs:
         found.tables.append(shortened("Runs of nodes", header, [_run(row) for row in runs]))
@@ -120,12 +120,12 @@ def warnings(answer: pa.Table) -> list[str]:
     if not _runs_of(rows_of(answer)):
         found.append("Nothing was read, so nothing on this page says anything.")
     if faults:
-        found.append(f"{_counted(faults, 'file', 'files')} could not be read to the end: answers may be incomplete.")
+        found.append(f"{_at_least(faults, 'file', 'files')} could not be read to the end: answers may be incomplete.")
     if gaps:
-        found.append(f"{_counted(gaps, 'gap', 'gaps')} in what nodes did: answers say nothing of what happened there.")
+        found.append(f"{_at_least(gaps, 'gap', 'gaps')} in what nodes did: answers say nothing of what happened there.")
     if steps:
         told = "it" if steps == 1 else "them"
-        words = f"{_counted(steps, 'step', 'steps')} of wall clocks"
+        words = f"{_at_least(steps, 'step', 'steps')} of wall clocks"
         found.append(f"{words}: what is told by the time of day may be off by {told}.")
     return found
 
@@ -159,3 +159,8 @@ def _run(row: Row) -> tuple[str, str, str, str, int, int, str, int]:
 
 def _counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
+
+
+def _at_least(count: int, one: str, many: str) -> str:
+    """How many rows there are of what is told up to a bound."""
+    return f"{count:,} or more {many}" if count >= _TOLD_MAX else _counted(count, one, many)

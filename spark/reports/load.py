@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from goqueue.spark.reports.cells import cell_within, ranked
 from goqueue.spark.reports.plots import Points, line, stacked
 from goqueue.spark.reports.rows import Row, points, rows_of
 from goqueue.spark.reports.section import Section, shortened
@@ -22,8 +23,8 @@ METHOD: Final = (
     "Messages and bytes in are batches that the node took as a leader into the data of topics, internal ones included; "
     "copied are those it took as a follower. Out is what it sent to readers and members, replays and retries included; "
     "of shared groups the facts know no bytes. A sync's cost is from when it was asked for until it ended, waiting for "
-    "the one before it included. Percentiles of syncs are within one in ten thousand of their rank. Turns are of the "
-    "node's loop: all that came in by then is one."
+    "the one before it included. A percentile of syncs is the longest of those within 1.6 % of each other that the "
+    "share falls among. Turns are of the node's loop: all that came in by then is one."
 )
 
 KINDS: Final = ("appended", "copied", "fetched", "polled", "leased", "durable", "load", "refused")
@@ -40,6 +41,7 @@ AMOUNTS: Final[dict[str, Unit]] = {
     "turns": counting("turns"),
     "refused": counting("refusals"),
 }
+_COSTS: Final = ("p50_ns", "p99_ns", "max_ns")
 _DRAWN: Final = {
     "messages_in": "Messages in, by node",
     "bytes_in": "Bytes in, by node",
@@ -58,17 +60,28 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     without syncs).
     """
     over = slots_of(facts, slots)
-    chosen = facts.where(sf.col("kind").isin(*KINDS)).withColumn("slot", over.number(sf.col("time")))
-    sums = [sf.coalesce(sf.sum(amount), sf.lit(0)).alias(name) for name, amount in _amounts().items()]
+    chosen = facts.where(sf.col("kind").isin(*KINDS))
     cost = sf.when(sf.col("kind") == "durable", sf.col("at") - sf.col("since"))
-    ranks = sf.percentile_approx(cost, [0.5, 0.99], 10_000)
-    found = chosen.groupingSets([["node"], ["node", "slot"]], "node", "slot").agg(
-        *sums, ranks.alias("ranks"), sf.max(cost).alias("sync_max_ns")
+    cells = chosen.groupBy("node", over.number(sf.col("time")).alias("slot"), cell_within(cost).alias("cell")).agg(
+        *(sf.sum(amount).alias(name) for name, amount in _amounts().items()),
+        sf.count(cost).alias("messages"),
+        sf.max(cost).alias("longest_ns"),
     )
+    levels = [[sf.col(name) for name in level] for level in (("node", "cell"), ("node", "slot", "cell"))]
+    summed = cells.groupingSets(levels, "node", "slot", "cell").agg(
+        *(sf.sum(name).alias(name) for name in (*AMOUNTS, "messages")),
+        sf.max("longest_ns").alias("longest_ns"),
+        sf.grouping_id().alias("level"),
+    )
+    by = ["node", "slot", "level"]
+    costs = ranked(summed.where(sf.col("cell").isNotNull()), by).select(*by, *_COSTS)
+    totals = summed.groupBy(*by).agg(*(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in AMOUNTS))
+    # Nulls do not meet in a join, but they do in a group.
+    found = totals.unionByName(costs, allowMissingColumns=True).groupBy(*by)
     seconds = sf.when(sf.col("slot").isNull(), sf.lit(over.count * over.seconds)).otherwise(sf.lit(over.seconds))
-    return found.select(
+    return found.agg(*(sf.max(name).alias(name) for name in (*AMOUNTS, *_COSTS))).select(
         "node", over.starts(sf.col("slot")).alias("time"), seconds.alias("seconds"), *AMOUNTS,
-        sf.col("ranks")[0].alias("sync_p50_ns"), sf.col("ranks")[1].alias("sync_p99_ns"), "sync_max_ns",
+        *(sf.col(name).alias(f"sync_{name}") for name in _COSTS),
     )  # fmt: skip
 
 

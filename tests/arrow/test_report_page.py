@@ -126,6 +126,13 @@ def test_what_was_damaged_is_missing_or_off_is_counted_and_warned_of() -> None:
     assert tables["Steps of wall clocks"] == [("n1", "12:00:00.000", "-2,500 ms")]
 
 
+def test_beyond_what_is_told_there_are_more() -> None:
+    faults = [row("fault", value=number, cause="damaged", words="w") for number in range(coverage._TOLD_MAX)]
+    answer = covered(RUN, *faults)
+    assert coverage.warnings(answer) == ["1,000 or more files could not be read to the end: answers may be incomplete."]
+    assert coverage.section(answer).words[1] == "1,000 or more files could not be read to the end."
+
+
 def test_all_is_well_without_a_warning() -> None:
     assert coverage.warnings(covered(RUN)) == []
     assert coverage.section(covered(RUN)).words[1] == "0 files could not be read to the end."
