@@ -85,16 +85,25 @@ class Export:
         starts = {partition: max(first, ends.get(partition, first)) for partition, first in beginnings.items()}
         number = 1 if last is None else last.number + 1
         staging = f"{number}-{token}"
-        found = stage(starts, f"{self._folder.path}/{STAGING}/{staging}")
+        try:
+            found = stage(starts, f"{self._folder.path}/{STAGING}/{staging}")
+        except Exception as error:
+            # Whoever commits a number removes what others have begun under it.
+            if name_of(number) in self._folder.names(MANIFESTS):
+                raise self._too_slow() from error
+            raise
         if not found:
             self._folder.remove(f"{STAGING}/{staging}")
             return Exported(None, mended, missed)
         manifest = self._manifest(number, staging, starts, ends, found, missed)
         if not self._folder.commit(f"{MANIFESTS}/{name_of(number)}", encode_manifest(manifest)):
             self._folder.remove(f"{STAGING}/{staging}")
-            raise ExportError(f"another export into {self._folder.path} was faster; this one has changed nothing")
+            raise self._too_slow()
         self._settle(manifest)
         return Exported(manifest, mended, missed)
+
+    def _too_slow(self) -> ExportError:
+        return ExportError(f"another export into {self._folder.path} was faster; this one has changed nothing")
 
     def _missed(
         self, ends: Mapping[int, int], beginnings: Mapping[int, int], *, allow_gaps: bool

@@ -65,6 +65,7 @@ class Source:
             batch_bytes=options.batch_bytes,
             buffer_bytes=max(options.buffer_bytes // together, 1),
             codec=options.codec,
+            keeps_order=True,
         )
 
     def pack(self, rows: pa.RecordBatch) -> Iterator[Packed]:

@@ -12,6 +12,7 @@ on where it was, whatever the number of its tasks. The broker remembers for a da
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 
 import pyarrow as pa
 from attrs import define, field
@@ -108,7 +109,8 @@ def back_fill(
     prepared = _prepared(messages, found, partitions)
     if pace.original and "timestamp" not in prepared.columns:
         raise UnwritableError("original timing needs to know when messages were made: there is no column 'timestamp'")
-    layout = _layout_of(found)
+    with Outlet(found) as outlet:
+        layout, kept_ms = outlet.target(topic).layout, outlet.kept_ms(topic)
     name = job or f"back-fill {uuid.uuid4()}"
     rows = prepared.persist(StorageLevel.DISK_ONLY)
     try:
@@ -116,6 +118,7 @@ def back_fill(
         if pace.original and plan.rows and plan.first_ms is None:
             raise UnwritableError("original timing needs to know when messages were made, and none of these says it")
         told(f"{plan.rows:,} messages of {len(plan.tasks):,} sources to {topic}, as the job {name!r}")
+        _tell_old(plan, topic, kept_ms, told)
         results = []
         if plan.tasks:
             with watched(found, plan.rows, told):
@@ -127,9 +130,14 @@ def back_fill(
     return BackFilled(name, len(plan.tasks), **sums, seconds=time.monotonic() - begun, left_out=plan.left_out)
 
 
-def _layout_of(options: WriteOptions) -> Layout:
-    with Outlet(options) as outlet:
-        return outlet.target(options.topic).layout
+def _tell_old(plan: _Plan, topic: str, kept_ms: int, told: Callable[[str], None]) -> None:
+    """Messages keep their times, and topics remove what is old."""
+    if plan.first_ms is not None and 0 <= kept_ms < time.time_ns() // 1_000_000 - plan.first_ms:
+        first = datetime.fromtimestamp(plan.first_ms / 1000, UTC)
+        told(
+            f"{topic} keeps messages for {kept_ms / 86_400_000:g} days, and the first of these was made on {first:%F}:"
+            " what is older will be removed, unless retention_ms of the topic is set to -1 or more than that"
+        )
 
 
 def _prepared(messages: DataFrame, options: WriteOptions, partitions: str) -> DataFrame:

@@ -5,7 +5,8 @@ No clock has a say in it, nor how Spark has cut the rows into pieces. So an atte
 of the one before, byte for byte but for the times of rows that have none.
 
 The rows of a piece are sorted by partition and lane, which keeps their order within each, and turned into Python's
-objects column by column; `core.records.build` makes the batches.
+objects column by column; `core.records.build` makes the batches. A batch is of one lane. Whoever needs the order across
+lanes says `keeps_order`, and batches end where the lane changes.
 
 Invariant: the sequences of a partition and lane count its rows from 0 on.
 """
@@ -85,8 +86,10 @@ class Packer:
         batch_bytes: int,
         buffer_bytes: int,
         codec: Codec = Codec.NONE,
+        keeps_order: bool = False,
     ) -> None:
         self._task, self._first, self._topic, self._codec = task, first, topic, codec
+        self._keeps_order = keeps_order
         self._layout_of = layout_of
         self._batch_bytes, self._buffer_bytes = batch_bytes, buffer_bytes
         self._producers = [producer_of(work, task, lane) for lane in Lane]
@@ -127,12 +130,14 @@ class Packer:
         self._check_sizes(track, columns, sizes)
         partitions = self._partitions(track, columns, sizes)
         places = partitions * len(Lane) + columns.lanes
-        order = np.argsort(places, kind="stable")
+        order = np.argsort(partitions if self._keeps_order else places, kind="stable")
         places, sizes = places[order], sizes[order]
         entries, rows = columns.entries(order), columns.rows[order]
         borders = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
         for begin, end in pairwise(borders):
             partition, lane = divmod(int(places[begin]), len(Lane))
+            if self._keeps_order:
+                yield from self._seal_others(topic, track, partition, lane)
             among = slice(begin, end)
             yield from self._fill(
                 topic, track, (partition, lane), entries[among], sizes[among], rows[among], columns.has_times
@@ -168,6 +173,13 @@ class Packer:
             filling.has_times &= has_times
             filling.size += int(ends[until - 1]) - before
             at, before = until, int(ends[until - 1])
+
+    def _seal_others(self, topic: str, track: _Track, partition: int, lane: int) -> Iterator[Packed]:
+        """End what is open of other lanes, so that it comes before what follows."""
+        for other in range(len(Lane)):
+            filling = track.fillings.get((partition, other))
+            if other != lane and filling is not None and filling.entries:
+                yield self._seal(topic, partition, other, filling)
 
     def _seal(self, topic: str, partition: int, lane: int, filling: _Filling) -> Packed:
         producer_id, epoch = self._producers[lane]

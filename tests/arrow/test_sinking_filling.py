@@ -43,7 +43,7 @@ def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
 def messages(task: int, partitions: list[int], ticks: int = 0, step: int = 60) -> Iterator[pa.RecordBatch]:
     """The messages of some partitions, as Spark hands them to a task: by tick if there are any, partition, offset."""
     rows = [
-        (offset * ticks // SPAN, partition, offset)
+        ((offset - 1) * ticks // SPAN, partition, offset)
         for partition in partitions
         for offset in range(SPAN)
         if offset % 10  # compaction was here

@@ -219,3 +219,22 @@ def test_a_task_is_known_by_its_work_its_number_its_batch_and_its_lane() -> None
     assert len({one[0], *(other[0] for other in others)}) == 6
     assert others[3][1] == one[1] == 5
     assert all(number in DERIVED_IDS for number, _ in [one, *others])
+
+
+def test_where_the_order_across_lanes_is_kept_batches_end_with_their_lane() -> None:
+    made = Packer(
+        Work("w"), 0, lambda _: layout(2), topic="orders", batch_bytes=1 << 16, buffer_bytes=1 << 26, keeps_order=True
+    )
+    lanes = [0, 0, 2, 0, 2, 2]
+    given = rows(
+        value=pa.array([b"%d" % at for at in range(12)]),
+        lane=pa.array([lane for lane in lanes for _ in range(2)]),
+        partition=pa.array([0, 1] * 6),
+    )
+    batches = packed(made, given.slice(0, 5), given.slice(5))
+    for partition in range(2):
+        found = [one for one in batches if one.partition == partition]
+        values = [int(record.value or b"") for one in found for record in iterate(one.content)]
+        assert values == [*range(partition, 12, 2)]
+        assert [int(read_header(one.content).lane) for one in found] == [0, 2, 0, 2]
+        assert [read_header(one.content).base_sequence for one in found] == [0, 0, 2, 1]
