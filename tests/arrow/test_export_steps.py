@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goqueue.spark.exporting.export import MANIFESTS, STAGING, Export
+from goqueue.spark.exporting.export import MANIFESTS, STAGING, Export, unfinished
 from goqueue.spark.exporting.folder import LocalFolder
 from goqueue.spark.exporting.manifest import ExportError, Span, decode_manifest, name_of, number_of
 
@@ -129,19 +129,34 @@ def test_an_export_that_dies_at_any_step_is_made_good_by_the_next(tmp_path: Path
     assert deaths >= 5
 
 
-def test_of_two_exports_at_once_one_is_told_that_it_was_too_slow(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_writing", [False, True])
+def test_of_two_exports_at_once_one_is_told_that_it_was_too_slow(tmp_path: Path, is_writing: bool) -> None:
     folder = LocalFolder(str(tmp_path))
     stage = staging(TOPIC_THEN, tmp_path)
 
     def overtaken(starts: Mapping[int, int], inside: str) -> dict[int, Span]:
         spans = stage(starts, inside)
         export(folder, tmp_path, TOPIC_THEN)
+        if is_writing:
+            raise FileNotFoundError(inside)
         return spans
 
     with pytest.raises(ExportError, match=r"another export into .* was faster; this one has changed nothing"):
         Export(folder, "orders").run(overtaken, {0: 0, 1: 0}, "slow")
     assert exported(tmp_path) == TOPIC_THEN
     assert folder.names(STAGING) == []
+
+
+def test_what_is_committed_and_not_in_its_place_is_counted(tmp_path: Path) -> None:
+    folder = LocalFolder(str(tmp_path))
+    for changes, files in ((0, 0), (1, 4), (2, 3)):
+        root = tmp_path / str(changes)
+        with pytest.raises(Stopped):
+            export(Mortal(str(root), changes), root, TOPIC_THEN)
+        assert unfinished(LocalFolder(str(root))) == files
+        export(LocalFolder(str(root)), root, TOPIC_THEN)
+        assert unfinished(LocalFolder(str(root))) == 0
+    assert unfinished(folder) == 0
 
 
 def test_what_was_removed_before_it_was_exported_is_an_error_or_noted(tmp_path: Path) -> None:
