@@ -26,7 +26,8 @@ from goqueue.core.forwarding.messages import (
     Missing,
 )
 from goqueue.core.forwarding.numbers import forwarded
-from goqueue.core.forwarding.repeating import is_repeatable
+from goqueue.core.forwarding.repeating import is_idempotent
+from goqueue.core.groups.verbs import Polled
 from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.core.work.verbs import PolledWork
 
@@ -114,7 +115,7 @@ class Incoming:
             return
         origin, number = self._origin(sender, message.origin), message.number
         origin.raise_floor(message.floor)
-        is_once = not is_repeatable(message.request)
+        is_once = not is_idempotent(message.request)
         if number in origin.under_way or (is_once and number < origin.floor):
             return
         if number in origin.kept or (is_once and number < origin.gone):
@@ -205,6 +206,6 @@ def _unknown() -> Refusal:
 
 def _size(answer: Answered | None) -> int:
     """About how much memory an answer takes."""
-    if answer is not None and isinstance(answer.reply, PolledWork):
+    if answer is not None and isinstance(answer.reply, Polled | PolledWork):
         return _REPLY_BYTES + sum(len(part.batches) for part in answer.reply.parts)
     return _REPLY_BYTES

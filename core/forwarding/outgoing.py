@@ -23,7 +23,7 @@ from goqueue.core.forwarding.messages import (
     Inquiry,
     Missing,
 )
-from goqueue.core.forwarding.repeating import is_repeatable
+from goqueue.core.forwarding.repeating import is_idempotent, is_repeatable
 from goqueue.core.verbs import Caller
 
 # An answer that takes longer is asked for.
@@ -102,7 +102,7 @@ class Outgoing:
         peer = self._peers.setdefault(node, _Peer())
         number = peer.next
         peer.next += 1
-        if not is_repeatable(request):
+        if not is_idempotent(request):
             peer.once[number] = None
         letter = Forwarded(self._own_life, life, number, peer.raised_floor(), own, caller, request)
         peer.sent[number] = _Sent(to, letter, now)

@@ -1,4 +1,9 @@
-"""Which requests may be carried out twice: whoever asks could not tell, and nothing is stored twice."""
+"""Which requests may be carried out twice: whoever asks could not tell, and nothing is stored twice.
+
+A poll of an exclusive group moves the member's place, which is in the memory of whoever carries it out. Carried out
+once more there, it would skip what the first answer had, of which nobody has heard; another process knows nothing of
+that place.
+"""
 
 from typing import get_args
 
@@ -40,8 +45,13 @@ _REPEATABLE: frozenset[type] = frozenset(
 )  # fmt: skip
 
 
+def is_idempotent(request: object) -> bool:
+    """Whether the process that may have carried out a request may do so again."""
+    return is_repeatable(request) and not isinstance(request, PollGroup)
+
+
 def is_repeatable(request: object) -> bool:
-    """Whether a request may be carried out again when it is not known if it was."""
+    """Whether a process may carry out a request that another one may have carried out, which is gone."""
     if isinstance(request, PublishBatch):
         # A producer that numbers its records has them stored once, and is answered as at first.
         return len(request.batch) >= HEADER_BYTES and read_header(request.batch).producer_id != NO_PRODUCER

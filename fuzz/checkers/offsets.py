@@ -114,7 +114,8 @@ class Offsets(Checker):
         elif isinstance(request, DeleteGroup) and reply is None:
             self._forget(request.group)
         else:
-            self._deliver(asked, reply, topics)
+            # A poll may bring messages of a topic that was not there when it was asked for.
+            self._deliver(asked, reply, {name: one for name, one in now.items() if name not in before} | topics)
 
     def _is_shaken(self, group: str) -> bool:
         """Whether something is under way by which offsets may become others."""

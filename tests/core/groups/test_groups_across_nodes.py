@@ -2,6 +2,7 @@
 
 import pytest
 
+from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.groups.verbs import (
     CommitOffsets,
     CommittedOffsets,
@@ -18,6 +19,7 @@ from goqueue.core.groups.verbs import (
     WatchGroup,
 )
 from goqueue.core.verbs import Code, Refusal
+from tests.core.driven_cluster import CALLER
 from tests.core.grouped_cluster import GroupedCluster, S
 
 NODES = ["n1", "n2", "n3"]
@@ -49,6 +51,26 @@ def test_a_poll_sees_what_was_published_at_another_node_at_once(wait_ns: int) ->
     for partition in range(3):
         cluster.publish(b"x", partition=partition)
         assert cluster.read("n2", member, wait_ns=wait_ns) == {partition: 1}
+
+
+def test_a_poll_that_comes_to_the_coordinator_twice_skips_nothing() -> None:
+    cluster = GroupedCluster()
+    cluster.publish(*[b"%d" % at for at in range(6)], partition=0)
+    member = cluster.join("n1")
+    name = cluster.others(cluster.leader("__groups"))[0]
+    spans = []
+    for _ in range(6):
+        cluster.node(name).ask(cluster.now, 1_000_000, CALLER, PollGroup("billing", member.member_id, 1))
+        ready = cluster.node(name).take(cluster.now)
+        [letter] = [one for one in ready.letters if isinstance(one.message, Forwarded)]
+        cluster.letters.append((name, letter.to, letter.message))
+        cluster.advance(100)
+        cluster.letters.append((name, letter.to, letter.message))
+        cluster.advance(100)
+        polled = cluster.members[name].answers.pop(1_000_000)
+        assert isinstance(polled, Polled), polled
+        spans += [(part.first_offset, part.end_offset) for part in polled.parts]
+    assert spans == [(at, at + 1) for at in range(6)]
 
 
 @pytest.mark.parametrize("partition", range(3))
