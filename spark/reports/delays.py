@@ -107,20 +107,25 @@ def section(answer: pa.Table) -> Section:
         # A logarithm has no place for what came early.
         is_log = whole["least_ns"] > 0
         found.pictures.append(line("Delivered so long after they were due", series, NANOSECONDS, log=is_log))
-    times = sorted(row["time"] for row in over)
-    waiting = {str(topic["topic"]): _held(rows, str(topic["topic"]), times) for topic in topics}
+    waiting = _waiting(rows, sorted(row["time"] for row in over))
     found.pictures.append(line("Messages kept back, by topic", waiting, COUNT))
     found.tables.append(_table(topics))
     return found
 
 
-def _held(rows: Sequence[Row], topic: str, times: Sequence[int]) -> Points:
-    """How many waited, at all times at which something is known of any topic: as many as before, if nothing changed."""
-    known = {row["time"]: row["pending"] for row in rows if row["topic"] == topic and row["time"] is not None}
-    held: list[tuple[int, float | None]] = []
-    for at in times:
-        held.append((at, known.get(at, held[-1][1] if held else None)))
-    return held
+def _waiting(rows: Sequence[Row], times: Sequence[int]) -> dict[str, Points]:
+    """How many waited of each topic at all times: as many as before, if nothing is known of it at one."""
+    known: dict[str, dict[int, float | None]] = {}
+    for row in rows:
+        if row["topic"] is not None and row["time"] is not None:
+            known.setdefault(row["topic"], {})[row["time"]] = row["pending"]
+    found: dict[str, Points] = {}
+    for topic in sorted(known):
+        held: list[tuple[int, float | None]] = []
+        for at in times:
+            held.append((at, known[topic].get(at, held[-1][1] if held else None)))
+        found[topic] = held
+    return found
 
 
 def _sentences(whole: Row, topics: Sequence[Row]) -> list[str]:

@@ -43,6 +43,8 @@ CAUSES: Final = {
 _TIMES: Final = ("since", "last", "gone", "noticed", "agreed", "led", "served")
 _DRAWN: Final = 32
 _NOBODY: Final = "nobody"
+# What happened to a leader within a second happened at once.
+_AT_ONCE_US: Final = 1_000_000
 
 
 def answer(facts: DataFrame, limit: int = ROWS_MAX) -> DataFrame:
@@ -261,20 +263,27 @@ def _spans(rows: Sequence[Row], begin: int, end: int) -> list[Span]:
 
 def _incidents(rows: Sequence[Row]) -> Table:
     """What happened to a leader, with all that it led: the times of the slowest."""
-    together: dict[tuple[str, str, int], list[Row]] = {}
-    for row in rows:
-        at = row["gone"] or row["noticed"] or row["agreed"] or row["led"] or 0
-        same = next(
-            (key for key in together if key[:2] == (row["before"], row["cause"]) and abs(key[2] - at) < 1e6), None
-        )
-        together.setdefault(same or (row["before"], row["cause"], at), []).append(row)
+    together: list[tuple[int, list[Row]]] = []
+    for row in sorted(rows, key=lambda row: (row["before"] or "", row["cause"], _began(row))):
+        at, some = together[-1] if together else (0, [])
+        same = bool(some) and (some[0]["before"], some[0]["cause"]) == (row["before"], row["cause"])
+        if same and _began(row) - at < _AT_ONCE_US:
+            some.append(row)
+        else:
+            together.append((_began(row), [row]))
     cells = []
-    for (node, cause, at), some in sorted(together.items(), key=lambda each: each[0][2]):
+    for at, some in sorted(together, key=lambda each: each[0]):
+        node, cause = some[0]["before"], some[0]["cause"]
         since = [_after(some, name, at) for name in ("noticed", "agreed", "led", "served")]
         partitions = sum(row["what"] == "partition" for row in some)
         cells.append((worded_time(at), node, CAUSES.get(cause, cause), partitions, *since))
     header = ["at", "leader", "why", "partitions", "noticed", "agreed", "all led", "all written"]
     return shortened("What happened to leaders, and after how long the rest followed", header, cells)
+
+
+def _began(row: Row) -> int:
+    """When it began, as far as that is known."""
+    return next((int(row[name]) for name in ("gone", "noticed", "agreed", "led") if row[name] is not None), 0)
 
 
 def _after(rows: Iterable[Row], name: str, at: int) -> str:

@@ -141,10 +141,11 @@ def section(answer: pa.Table) -> Section:
         return found
     found.words += _skews(partitions) + _leading(keys)
     found.pictures.append(bars("Bytes by partition", [(_name(row), row["bytes"]) for row in written], BYTES))
-    over = {
-        _name(row): [one for one in rows if one["time"] is not None and _name(one) == _name(row)] for row in written
-    }
-    heated = [(name, points(of, "messages")) for name, of in over.items() if of]
+    over: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["time"] is not None:
+            over.setdefault(_name(row), []).append(row)
+    heated = [(_name(row), points(over[_name(row)], "messages")) for row in written if _name(row) in over]
     found.pictures.append(heat("Messages by partition, over time", heated, COUNT))
     header = ["partition", "messages", "bytes", "share of its topic", "against the mean"]
     cells = [

@@ -27,7 +27,8 @@ METHOD: Final = (
 )
 # What may be asked for at once, and what is drawn.
 ROWS_MAX: Final = 100_000
-_DRAWN: Final = 40
+_DRAWN: Final = 32
+_TOLD: Final = 20
 _CAUSES: Final = {
     "revoked": "it let go",
     "cut_off": "it was cut off",
@@ -77,8 +78,12 @@ def section(answer: pa.Table) -> Section:
             )
     gaps = [row for row in rows if row["what"] == "gap"]
     rebalances = [row for row in rows if row["what"] == "rebalance"]
-    for group in sorted({row["group"] for row in rows}):
-        found.words += _sentences(group, _of(gaps, group), _of(rebalances, group))
+    gaps_of, rebalances_of = _by_group(gaps), _by_group(rebalances)
+    groups = sorted({row["group"] for row in rows})
+    for group in groups[:_TOLD]:
+        found.words += _sentences(group, gaps_of.get(group, []), rebalances_of.get(group, []))
+    if len(groups) > _TOLD:
+        found.words.append(f"{len(groups) - _TOLD:,} more groups are in the tables alone.")
     drawn = _timeline([row for row in rows if row["what"] != "rebalance"])
     if drawn:
         found.pictures.append(timeline("Who read which partition", drawn, ["read", "nobody"]))
@@ -90,8 +95,11 @@ def section(answer: pa.Table) -> Section:
     return found
 
 
-def _of(rows: Iterable[Row], group: str) -> list[Row]:
-    return [row for row in rows if row["group"] == group]
+def _by_group(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["group"], []).append(row)
+    return found
 
 
 def _known(rows: Iterable[Row], column: str = "span_ns") -> list[int]:
