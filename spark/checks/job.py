@@ -51,6 +51,7 @@ class Summary:
     gap_count: int = 0
     # Files that could not be read to their ends, by what is wrong with them.
     faults: dict[str, int] = field(factory=dict)
+    clock_steps: int = 0
 
     @property
     def found(self) -> int:
@@ -123,11 +124,13 @@ def _looked_at(past: Past, gaps: DataFrame, chosen: list[str]) -> Summary:
     summary = Summary(chosen)
     by_kind = past.facts.groupBy(
         (sql.col("kind") == "file").alias("is_file"),
+        (sql.col("kind") == "clock_stepped").alias("is_step"),
         sql.when(sql.col("kind") == "file", sql.col("cause")).alias("cause"),
     )
     for row in by_kind.agg(sql.count("*").alias("rows"), sql.sum("count").alias("events")).collect():
         if not row["is_file"]:
             summary.facts += row["rows"]
+            summary.clock_steps += row["rows"] if row["is_step"] else 0
             continue
         summary.files += row["rows"]
         summary.events += row["events"] or 0

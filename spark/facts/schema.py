@@ -67,8 +67,8 @@ SCHEMA_DDL: Final = ", ".join(f"`{name}` {word}" for name, (_, word) in COLUMNS.
 KINDS: Final[dict[str, str]] = {
     # --- the capture itself
     "file": "A file was read: first and end are its events, count how many were read, bytes its size, value the number "
-    "of the file in its run, cause why it ended early (tail, truncated, damaged, foreign, version, no_snapshot, gap, "
-    "diverged, died) or null, detail that in words.",
+    "of the file in its run, cause why it ended early (tail, truncated, damaged, foreign, version, no_snapshot, "
+    "unreadable, diverged, died) or null, detail that in words.",
     "clock_stepped": "The wall clock moved by value milliseconds against the node's own clock.",
     "known": "At the beginning of a file: a partition that the node holds, first and end of its log, value its high "
     "watermark, epoch its leader epoch, cause leads or follows; and with group and member, an ownership as then known "
@@ -95,7 +95,7 @@ KINDS: Final[dict[str, str]] = {
     "answered": "A publish was answered: topic, partition, side (data or schedule), first, end, count, since it was "
     "asked, client, epoch where this node leads it, cause the code of a refusal or null, detail the acks asked for.",
     # --- messages on their way out
-    "fetched": "Batches went to a reader: topic, partition, first, end, bytes, since it asked, client; cause stream.",
+    "fetched": "Batches went to a reader: topic, partition, first, end, bytes, since it asked, client.",
     "polled": "Batches went to a member of an exclusive group: group, member, first, end, count, bytes, since.",
     "committed": "A member was answered that its group has come to end in a partition, or further: group, member, "
     "epoch the generation, since; cause a refusal's code, detail reset (by ResetOffsets) or outside (by one who is no "

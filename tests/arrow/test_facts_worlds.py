@@ -124,3 +124,24 @@ def test_batches_of_one_epoch_are_one_behind_the_other(world: ToldWorld) -> None
     for fact in world.of("copied"):
         place = stream_of(fact), fact.get("topic_id", -1), fact["epoch"]
         assert batches[*place, fact["first"], fact["end"]] == fact["value"]
+
+
+def test_a_process_finds_the_vote_that_the_one_before_it_kept(world: ToldWorld) -> None:
+    kept: dict[str, tuple[int, str]] = {}
+    votes = sorted(world.of("vote_kept", "recalled"), key=lambda fact: (fact["node"], fact["run"], fact["event"]))
+    for fact in votes:
+        vote = fact.get("epoch", -1), fact.get("peer", "")
+        if fact["kind"] == "vote_kept":
+            kept[fact["node"]] = vote
+        elif fact["node"] in kept:
+            assert vote == kept[fact["node"]]
+    assert kept or len(world.of("file")) < 3 or not world.of("elected")
+
+
+def test_leases_and_commits_say_under_which_leader_they_are(world: ToldWorld) -> None:
+    for fact in world.of("leased"):
+        assert fact["value"] >= fact["attempt"]
+        assert fact["sequence"] <= fact["event"]
+        assert "epoch" in fact
+    for fact in world.of("committed", "offset_known", "rewound", "coordinates"):
+        assert {"sequence", "value"} <= fact.keys(), fact

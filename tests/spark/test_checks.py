@@ -5,21 +5,42 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from goqueue.fuzz.plants import PLANTS
 from goqueue.spark.checks.catalogue import CHECKS
 from goqueue.spark.checks.gaps import GivenTwice
 from goqueue.spark.checks.job import Examination, UnknownCheck, check, examine
 from goqueue.spark.facts.schema import SCHEMA_DDL
-from tests.arrow.facts_made import table
+from tests.arrow.facts_made import Row, table
 from tests.spark.broken_promises import CASES, Case, file, rows_of
+from tests.spark.planted_worlds import World, facts_of_worlds
 
 Finding = dict[str, Any]
 
+WORLDS = [
+    World(0, "acknowledge-before-sync", "lost"),
+    World(0, "isr-shrinks-without-epoch", "diverged"),
+    World(0, "lease-not-fenced", "leasing"),
+    World(1, "offset-commit-lost", "commits"),
+    World(1, "schedule-moved-twice", "duplicated"),
+    World(0, "stale-leader-serves", "lost"),
+    World(0, "truncation-skipped", "replicas", goes_on=True, seconds=18),
+    World(3, "vote-not-saved", "leaders", goes_on=True),
+    World(3, nodes=1),
+    World(7, nodes=1),
+    World(114, nodes=3, seconds=8),
+]
+
 
 @pytest.fixture(scope="module")
-def examined(spark: SparkSession) -> Examination:
-    """All cases in one pass."""
-    facts = spark.createDataFrame(table(rows_of(CASES)), SCHEMA_DDL).cache()
-    return examine(facts)
+def facts() -> list[Row]:
+    """What happened in all cases and worlds."""
+    return [*rows_of(CASES), *facts_of_worlds(WORLDS)]
+
+
+@pytest.fixture(scope="module")
+def examined(spark: SparkSession, facts: list[Row]) -> Examination:
+    """All of it in one pass."""
+    return examine(spark.createDataFrame(table(facts), SCHEMA_DDL).cache())
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +71,15 @@ def test_where_something_is_missing_that_may_explain_it_nothing_is_claimed(exami
     )
 
 
+def test_every_bug_of_the_simulator_is_found_in_what_it_captured_and_nothing_in_sound_worlds(
+    findings: list[Finding],
+) -> None:
+    assert {world.plant for world in WORLDS} == {*PLANTS, ""}
+    for number, world in enumerate(WORLDS, 1):
+        found = {row["check"] for row in findings if row["node"].endswith(f"~{number}")}
+        assert found == ({world.found} if world.found else set()), world.name
+
+
 def test_every_check_finds_something_and_says_what_was_promised(findings: list[Finding]) -> None:
     assert {row["check"] for row in findings} == set(CHECKS)
     for row in findings:
@@ -68,13 +98,13 @@ def test_a_finding_comes_with_the_facts_that_prove_it_in_order(findings: list[Fi
     assert all(row["evidence"] for row in findings)
 
 
-def test_a_summary_counts_what_was_looked_at_and_what_is_missing(examined: Examination) -> None:
+def test_a_summary_counts_what_was_looked_at_and_what_is_missing(facts: list[Row], examined: Examination) -> None:
     summary = examined.summary
-    given = rows_of(CASES)
+    kinds = [row["kind"] for row in facts]
     assert summary.checks == list(CHECKS)
-    assert summary.files == len([row for row in given if row["kind"] == "file"])
-    assert summary.facts == len(given) - summary.files
-    assert summary.faults == {"diverged": 1}
+    assert summary.files == kinds.count("file")
+    assert summary.facts == len(kinds) - summary.files
+    assert summary.faults == {"diverged": 1, "died": 1}
     assert summary.found == sum(summary.findings.values())
     [gap] = [words for words in summary.gaps if "and a gap" in words]
     assert gap.startswith("events 5 to 14 of run 1772366400000 of a~")

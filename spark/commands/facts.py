@@ -1,0 +1,113 @@
+"""`goqueue spark facts`: captures replayed once, and what happened kept; and where other commands get facts from."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from goqueue.cli.endings import WRONG, Ending
+from goqueue.cli.output import counted
+from goqueue.spark.captures.code import check_code
+from goqueue.spark.commands.opening import Wanted, expect_spark, opened
+from goqueue.spark.commands.plainly import plainly
+from goqueue.spark.commands.progress import Told, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+captures_argument = click.argument("captures", metavar="CAPTURES...", nargs=-1)
+facts_option = click.option("--facts", "folder", default="", metavar="FOLDER", help="Facts that were kept, instead.")
+code_option = click.option(
+    "--code",
+    default="",
+    metavar="MODULE:NAME",
+    help="A context manager under which the replay runs, for captures of a core that was changed.",
+)
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What every command has that reads facts."""
+    return captures_argument(facts_option(code_option(command)))
+
+
+def is_whole(faults: Iterable[str]) -> bool:
+    """Whether nothing is wrong with files but that a kill cut off their ends."""
+    from goqueue.spark.captures.outcome import TAIL
+
+    return all(cause == TAIL for cause in faults)
+
+
+def _expect_one(captures: tuple[str, ...], folder: str) -> None:
+    if bool(captures) == bool(folder):
+        raise Ending("facts of what? Name captures, or a folder with --facts, and not both", WRONG)
+
+
+def expect_source(captures: tuple[str, ...], folder: str, code: str) -> None:
+    """Say what is wrong before any Java starts. Raises Ending, CaptureError, UnknownCode."""
+    _expect_one(captures, folder)
+    if folder and code:
+        raise Ending("--code is for captures; facts that were kept are not replayed", WRONG)
+    check_code(code)
+    expect_spark()
+    from goqueue.spark.captures.files import find_captures
+
+    try:
+        find_captures(captures)
+    except OSError as error:
+        raise Ending(f"{error.filename or captures[0]}: {error.strerror or error}") from error
+
+
+@contextmanager
+def facts_of(
+    spark: "SparkSession", wanted: Wanted, captures: tuple[str, ...], folder: str, code: str, told: Told
+) -> Iterator["DataFrame"]:
+    """The facts of captures, or those that were kept; each capture is replayed once, however often they are read."""
+    from goqueue.spark.facts import frame
+
+    _expect_one(captures, folder)
+    if folder:
+        yield frame.kept(spark, folder)
+        return
+    told("replaying captures")
+    facts = frame.read_facts(spark, list(captures), code)
+    if wanted.is_local:
+        with tempfile.TemporaryDirectory(prefix="goqueue-facts-") as room:
+            frame.keep(facts, f"{room}/facts")
+            yield frame.kept(spark, f"{room}/facts")
+    else:
+        from pyspark import StorageLevel
+
+        held = facts.persist(StorageLevel.DISK_ONLY)
+        try:
+            yield held
+        finally:
+            held.unpersist()
+
+
+@click.command()
+@click.argument("captures", nargs=-1, required=True)
+@click.option("--to", "folder", required=True, metavar="FOLDER", help="Where the facts go, as Parquet.")
+@code_option
+@click.pass_context
+def facts(context: click.Context, captures: tuple[str, ...], folder: str, code: str) -> None:
+    """Replay CAPTURES and keep what happened, for many reports and checks, or for your own queries.
+
+    CAPTURES are files, folders of them (one a node), or folders of such folders; local, or on hdfs://, s3://, gs://.
+    What a fact is: docs/facts.md. Exit status 1 means that a file could not be read to its end; what was read of it
+    is kept.
+    """
+    wanted: Wanted = context.obj
+    expect_source(captures, "", code)
+    with opened(wanted) as spark, shown(spark, "replaying captures"), plainly():
+        from goqueue.spark.facts import frame
+
+        frame.keep(frame.read_facts(spark, list(captures), code), folder)
+        kept = frame.kept(spark, folder)
+        count, files = kept.count(), kept.filter("kind = 'file'").count()
+        faults = kept.filter("kind = 'file' AND cause IS NOT NULL").select("node", "detail", "cause").collect()
+    click.echo(f"{folder}: {counted(count, 'fact')} of {counted(files, 'file')}")
+    for fault in faults:
+        click.echo(f"{fault['node'] or '-'}: {fault['cause']}: {fault['detail']}", err=True)
+    context.exit(0 if is_whole(fault["cause"] for fault in faults) else 1)

@@ -1,0 +1,39 @@
+"""The sketch of keys: what comes often is in it, and a count is too high by at most what is said."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goqueue.spark.facts.keys import Sketch
+
+
+def filled(keys: list[int], kept_max: int) -> Sketch:
+    """A sketch that has seen messages of ten bytes with these keys, in that order."""
+    sketch = Sketch(kept_max)
+    for key in keys:
+        sketch.add("t", str(key).encode(), 10)
+    return sketch
+
+
+@given(st.lists(st.integers(0, 40), max_size=300), st.integers(1, 10))
+def test_counts_are_right_but_for_their_errors_and_few_are_kept(keys: list[int], kept_max: int) -> None:
+    true = Counter(keys)
+    most = filled(keys, kept_max).most()
+    assert len(most) <= kept_max
+    for _, key, count, error, size in most:
+        assert count - error <= true[int(key)] <= count
+        assert size == 10 * (count - error)
+
+
+@given(st.lists(st.integers(0, 400), max_size=300))
+def test_a_key_that_comes_more_often_than_all_others_together_is_the_first(others: list[int]) -> None:
+    keys = [key for other in others for key in (other, 1_000)] + [1_000]
+    assert filled(keys, 8).most()[0][1] == b"1000"
+
+
+def test_few_keys_are_counted_exactly_by_topic() -> None:
+    sketch = Sketch(4)
+    for topic, key in (("a", b"x"), ("b", b"x"), ("a", b"x")):
+        sketch.add(topic, key, 3)
+    assert sketch.most() == [("a", b"x", 2, 0, 6), ("b", b"x", 1, 0, 3)]
