@@ -94,14 +94,14 @@ def _alike(moments: DataFrame) -> DataFrame:
     )
 
 
-def _of_data() -> Column:
+def _is_readable() -> Column:
     return sf.coalesce("side", sf.lit("data")) == "data"
 
 
 def _leading(facts: DataFrame) -> DataFrame:
     """Who led in which epoch, since when, and where its log ended then."""
     leads, known = sf.col("kind") == "leads", (sf.col("kind") == "known") & (sf.col("cause") == "leads")
-    chosen = facts.where((leads | known) & _of_data() & sf.col("partition").isNotNull())
+    chosen = facts.where((leads | known) & _is_readable() & sf.col("partition").isNotNull())
     grouped = chosen.groupBy("topic", "topic_id", "partition", "epoch", "node", "run").agg(
         sf.max(leads).alias("is_new"), sf.min(sf.unix_micros("time")).alias("begin_us"), sf.min("end").alias("end")
     )
@@ -123,7 +123,7 @@ def _written(facts: DataFrame, leading: DataFrame) -> DataFrame:
     The leader itself says under which epoch it answers. Another node that was asked does not know: of it counts what
     lies beyond where the leader's log ended when it began, and was answered after that.
     """
-    is_good = (sf.col("kind") == "answered") & sf.col("cause").isNull() & _of_data() & sf.col("first").isNotNull()
+    is_good = (sf.col("kind") == "answered") & sf.col("cause").isNull() & _is_readable() & sf.col("first").isNotNull()
     answered = facts.where(is_good).select(
         "topic", "partition", sf.unix_micros("time").alias("time_us"), "first", sf.col("epoch").alias("told"),
         sf.col("topic_id").alias("told_id"),

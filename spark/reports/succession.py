@@ -74,7 +74,7 @@ class _Nodes:
     # Of each node: when another one met or lost it.
     links: dict[str, list[tuple[int, str, str]]] = field(factory=lambda: defaultdict(list))
 
-    def process(self, node: str | None, at: int, run: int | None = None) -> _Process | None:
+    def run_of(self, node: str | None, at: int, run: int | None = None) -> _Process | None:
         """The process that led: that of the run, or the one that had begun last by some time."""
         known = self.processes.get(node or "", [])
         if run is not None:
@@ -194,7 +194,7 @@ def _ended(
 ) -> tuple[str, int | None, int | None]:
     """Why somebody led no longer, since when, and when others noticed."""
     agreed, at = ends
-    process = nodes.process(node, since, run)
+    process = nodes.run_of(node, since, run)
     left = nodes.left(node, since, agreed if agreed is not None else at)
     noticed = left[0] if left else None
     if process is not None and process.end < at:
@@ -214,7 +214,7 @@ def _controllers(moments: dict[str, list[Moment]], nodes: _Nodes) -> Iterable[Mo
     elected = sorted(moments["elected"], key=lambda row: int(row["epoch"]))
     for before, after in pairwise(elected):
         at = after["begin_us"]
-        process = nodes.process(before["node"], at, before["run"])
+        process = nodes.run_of(before["node"], at, before["run"])
         cause, gone = "deposed", deposed.get((before["node"], before["run"], before["epoch"]))
         if process is not None and process.end < at and (gone is None or process.end <= gone):
             cause, gone = process.cause, process.end
