@@ -28,7 +28,6 @@ from goqueue.core.capture.reading import READ_ERRORS, ValueReader
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
-from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Caller, PublishBatch
 
 (
@@ -149,9 +148,15 @@ class EventWriter:
         if type(request) is PublishBatch:
             self._address(self._begin(now, ASK_BATCH), to, caller)
             self._target(_batch_fields(request))
-            self._batch(request.batch)
+            self._values.batch(request.batch, whole=self._keeps_records)
         else:
             self._address(self._begin(now, ASK), to, caller).write(request)
+
+    def ask_sound(self, now: int, to: int, caller: Caller, request: PublishBatch, header: bytes) -> None:
+        """A request to publish a batch that came with this header, and for which that can stand."""
+        self._address(self._begin(now, ASK_BATCH), to, caller)
+        self._target(_batch_fields(request))
+        self._values.header(header, len(request.batch))
 
     def _target(self, fields: tuple[Any, ...]) -> None:
         spelled = self._targets.get(fields)
@@ -180,9 +185,6 @@ class EventWriter:
             values.write(caller)
         self._caller = caller
         return values
-
-    def _batch(self, batch: Readable) -> None:
-        self._values.batch(batch, whole=self._keeps_records)
 
     def read_done(self, now: int, token: int, result: object) -> None:
         """An answer of the disk."""

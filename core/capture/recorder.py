@@ -1,7 +1,8 @@
 """Stands in for a node before its driver, notes down every verb and a digest of what comes out, and hands both on.
 
-A driver that is to be captured calls this in place of the node. A verb is noted before the node hears of it: when the
-node dies of it, it is the last thing in the capture. Nothing here touches a disk; `take_block` gives the notes away.
+A driver that is to be captured calls this in place of the node. A verb is noted even if the node dies of it, and is
+then the last thing in the capture: most before the node hears of it, batches whatever comes of them. Nothing here
+touches a disk; `take_block` gives the notes away.
 
 It is a `Node` by type and has every public verb of one, so a driver need not know which of the two it drives, and a
 signature that changes there is found here by the type checker. Everything else of the node shows through.
@@ -13,9 +14,10 @@ from typing import Any
 from attrs import evolve
 
 from goqueue.core.calls import Request
-from goqueue.core.capture.digest import Shapes, digest, readable
+from goqueue.core.capture.digest import HEAD_BYTES, Shapes, digest, readable
 from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
 from goqueue.core.capture.letters import Letters, shortened
+from goqueue.core.capture.skeleton import WORTH_BYTES
 from goqueue.core.capture.snapshot import snapshot
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.compaction import CompactionOutput
@@ -25,7 +27,7 @@ from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
-from goqueue.core.verbs import Caller
+from goqueue.core.verbs import Caller, PublishBatch
 
 
 class Recorder(Node):
@@ -78,8 +80,25 @@ class Recorder(Node):
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Note a request and pass it on."""
-        self._notes.ask(now, to, caller, request)
-        self.node.ask(now, to, caller, request)
+        if type(request) is PublishBatch and not self._keeps_records and len(request.batch) >= WORTH_BYTES:
+            self._ask_batch(now, to, caller, request)
+        else:
+            self._notes.ask(now, to, caller, request)
+            self.node.ask(now, to, caller, request)
+
+    def _ask_batch(self, now: int, to: int, caller: Caller, request: PublishBatch) -> None:
+        """The same for a batch, which is summed here only if the node has not done so.
+
+        A log stamps a batch once it has found that its bytes are those that were sent, and never else.
+        """
+        came = bytes(request.batch[:HEAD_BYTES])
+        try:
+            self.node.ask(now, to, caller, request)
+        finally:
+            if request.batch[:HEAD_BYTES] != came:
+                self._notes.ask_sound(now, to, caller, request, came)
+            else:
+                self._notes.ask(now, to, caller, request)
 
     def is_started(self) -> bool:
         """As the node says."""

@@ -145,10 +145,18 @@ class ValueWriter:
 
     def batch(self, batch: Readable, *, whole: bool) -> None:
         """Append a batch without a tag; its header alone unless it must be whole, or nothing can stand for it."""
-        kept = len(batch) if whole or not can_stand_for(batch) else HEADER_BYTES
-        self.number(len(batch))
-        self.number(kept)
-        self.out += batch if kept == len(batch) else batch[:kept]
+        if not whole and can_stand_for(batch):
+            self.header(batch[:HEADER_BYTES], len(batch))
+        else:
+            self.number(len(batch))
+            self.number(len(batch))
+            self.out += batch
+
+    def header(self, header: Readable, size: int) -> None:
+        """Append the header of a batch for which it can stand."""
+        self.number(size)
+        self.number(HEADER_BYTES)
+        self.out += header
 
     def _learn(self, cls: type) -> Callable[[Any], None]:
         write: Callable[[Any], None]
