@@ -95,7 +95,7 @@ class Recorder(Node):
         try:
             self.node.ask(now, to, caller, request)
         finally:
-            if request.batch[:HEAD_BYTES] != came:
+            if bytes(request.batch[:HEAD_BYTES]) != came:
                 self._notes.ask_sound(now, to, caller, request, came)
             else:
                 self._notes.ask(now, to, caller, request)
