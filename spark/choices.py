@@ -9,9 +9,9 @@ from typing import Final
 
 from attrs import define, field
 
-from goqueue.spark.live.cluster import TIMEOUT_S, Bootstrap, bootstrap_of
-from goqueue.spark.live.reading import Leniency
+from goqueue.spark.live.bootstrap import TIMEOUT_S, Bootstrap, bootstrap_of
 from goqueue.spark.records.edges import EARLIEST, LATEST, Edges, UnreadableError, offset_edges, time_edges
+from goqueue.spark.records.leniency import Leniency
 from goqueue.spark.records.wanted import Wanted
 
 RECORDS: Final = "records"
@@ -20,7 +20,7 @@ FACTS: Final = "facts"
 _COMMON: Final = ("read", "path")
 _RECORDS: Final = ("topic", "partitions", "control", "damaged", "missing", "starting_offset", "starting_time")
 _BATCH: Final = ("ending_offset", "ending_time", "push_filters")
-_LIVE: Final = ("bootstrap", "tls", "timeout")
+_LIVE: Final = ("bootstrap", "tls", "tls_ca", "timeout")
 _STREAM: Final = ("max_records_per_trigger",)
 _FACTS: Final = ("code",)
 _PARTITIONS_MAX: Final = 10_000
@@ -106,8 +106,9 @@ def _refuse_others(given: Mapping[str, str], allowed: Sequence[str], purpose: st
 
 def _bootstrap(given: Mapping[str, str]) -> Bootstrap:
     timeout_s = _natural(given, "timeout") if "timeout" in given else TIMEOUT_S
-    is_secure = _one_of(given, "tls", ("false", "true")) == "true"
-    return bootstrap_of(given["bootstrap"], is_secure=is_secure, timeout_s=timeout_s)
+    ca_file = given.get("tls_ca", "")
+    is_secure = _one_of(given, "tls", ("false", "true")) == "true" or bool(ca_file)
+    return bootstrap_of(given["bootstrap"], is_secure=is_secure, timeout_s=timeout_s, ca_file=ca_file)
 
 
 def _starting(given: Mapping[str, str], topics: Sequence[str], *, is_stream: bool) -> Edges:

@@ -5,12 +5,14 @@
     spark.readStream.format("goqueue").option("bootstrap", "localhost:8080").option("topic", "orders").load()
 
 Spark runs this class in a process beside the driver; the readers that it makes go on to the executors (`readers.py`).
+Each of these processes imports what it needs and no more, since a query waits for that.
 What there is to choose is in `choices.py`, what a row is in `records/columns.py` and `facts/schema.py`.
 
 Filters of a query reach the source only where that is asked for (`goqueue.spark.pushing` says why).
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from attrs import define
@@ -21,11 +23,13 @@ from pyspark.sql.types import StructType
 
 from goqueue.spark.choices import FACTS, choices_of, kind_of
 from goqueue.spark.facts import schema as facts
-from goqueue.spark.live.stream import TopicStreamReader
 from goqueue.spark.readers import FactsReader, PushingReader, RecordsReader
 from goqueue.spark.records import columns as records
 from goqueue.spark.records.edges import UnreadableError
-from goqueue.spark.sinking.writing import TopicStreamWriter, TopicWriter, stream_writer_of, writer_of
+
+if TYPE_CHECKING:
+    from goqueue.spark.live.stream import TopicStreamReader
+    from goqueue.spark.sinking.writing import TopicStreamWriter, TopicWriter
 
 
 @define
@@ -66,16 +70,22 @@ class GoQueueSource(DataSource):
         reader = PushingReader if choices.pushes_filters else RecordsReader
         return reader(choices, _arrow_schema(schema, _RECORDS))
 
-    def streamReader(self, schema: StructType) -> TopicStreamReader:  # noqa: N802 - Spark's
+    def streamReader(self, schema: StructType) -> "TopicStreamReader":  # noqa: N802 - Spark's
         """A reader of a stream with the columns that Spark wants. Raises UnreadableError."""
+        from goqueue.spark.live.stream import TopicStreamReader
+
         return TopicStreamReader(choices_of(self.options, is_stream=True), _arrow_schema(schema, _RECORDS))
 
-    def writer(self, schema: StructType, overwrite: bool) -> TopicWriter:
+    def writer(self, schema: StructType, overwrite: bool) -> "TopicWriter":
         """What writes a frame. Raises UnwritableError, ClientError."""
+        from goqueue.spark.sinking.writing import writer_of
+
         return writer_of(self.options, schema, overwrite)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> TopicStreamWriter:  # noqa: N802 - Spark's
+    def streamWriter(self, schema: StructType, overwrite: bool) -> "TopicStreamWriter":  # noqa: N802 - Spark's
         """What writes a stream. Raises UnwritableError."""
+        from goqueue.spark.sinking.writing import stream_writer_of
+
         return stream_writer_of(self.options, schema, overwrite)
 
 

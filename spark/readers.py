@@ -5,24 +5,25 @@ they hold plain values. Connections are made where they are used.
 
 `PushingReader` takes over filters. Spark refuses a reader that can do so in a session which has that switched off, so
 there are two.
+
+Every query starts Python processes that import this anew, so what only some reads need is imported by these.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from goqueue.spark.captures.code import check_code
-from goqueue.spark.captures.files import find_captures
 from goqueue.spark.choices import Choices
-from goqueue.spark.facts.extract import facts_of
-from goqueue.spark.live.reading import read_stretch
-from goqueue.spark.live.stretches import Stretch, stretches
 from goqueue.spark.pushing import narrow
 from goqueue.spark.records.planning import SegmentPlan
 from goqueue.spark.records.ranges import check_partitions, plan_between
 from goqueue.spark.records.rows import read_rows
 from goqueue.spark.records.wanted import Wanted
+
+if TYPE_CHECKING:
+    from goqueue.spark.live.stretches import Stretch
 
 
 class SegmentPartition(InputPartition):
@@ -36,7 +37,7 @@ class SegmentPartition(InputPartition):
 class StretchPartition(InputPartition):
     """Some offsets of a topic's partition in a running cluster, and which of their records are wanted."""
 
-    def __init__(self, value: Stretch, wanted: Wanted) -> None:
+    def __init__(self, value: "Stretch", wanted: Wanted) -> None:
         super().__init__(value)
         self.stretch = value
         self.wanted = wanted
@@ -73,6 +74,8 @@ class RecordsReader(DataSourceReader):
                 skip_missing=lenient.skip_missing,
             )
             return [SegmentPartition(each) for each in planned]
+        from goqueue.spark.live.stretches import stretches
+
         found = stretches(
             choices.bootstrap, choices.topics, wanted, *edges, partitions=named, skip_missing=lenient.skip_missing
         )
@@ -101,12 +104,17 @@ class FactsReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Each capture, the largest first. Raises CaptureError, UnknownCode."""
+        from goqueue.spark.captures.code import check_code
+        from goqueue.spark.captures.files import find_captures
+
         check_code(self._choices.code)
         files = sorted(find_captures([self._choices.folder]), key=lambda file: -file.size_bytes)
         return [CapturePartition(file.path) for file in files]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The facts of one capture. Raises UnknownCode, PlaceError."""
+        from goqueue.spark.facts.extract import facts_of
+
         if isinstance(partition, CapturePartition):
             for facts in facts_of(partition.path, self._choices.code):
                 yield facts.select(self._schema.names)
@@ -118,6 +126,8 @@ def read_partition(partition: InputPartition, choices: Choices, schema: pa.Schem
     if isinstance(partition, SegmentPartition):
         return read_rows(partition.plan, schema, control=control, skip_damaged=lenient.skip_damaged)
     if isinstance(partition, StretchPartition):
+        from goqueue.spark.live.reading import read_stretch
+
         return read_stretch(partition.stretch, schema, partition.wanted, control=control, lenient=lenient)
     # What Spark makes up when there is nothing to read.
     return iter(())

@@ -1,6 +1,7 @@
 """How far a topic of a running cluster reaches, for jobs that go on where they stopped."""
 
-from goqueue.spark.live.cluster import Cluster, bootstrap_of
+from goqueue.spark.live.bootstrap import bootstrap_of
+from goqueue.spark.live.cluster import Cluster
 
 
 def live_bounds(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:

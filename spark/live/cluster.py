@@ -10,49 +10,20 @@ Batches come as they are stored; nothing is decoded here.
 import ssl
 from typing import Self
 
-from attrs import define, evolve
+from attrs import define
 
 from goqueue.proto import v1
+from goqueue.spark.live.bootstrap import Bootstrap
 from goqueue.spark.records.edges import UnreadableError
 from goqueue.transports.client.blocking_loop import BlockingLoop
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.channel import split_address
 from goqueue.transports.client.errors import error_of, failure_of
 from goqueue.transports.client.lost import ConnectionLost
 from goqueue.transports.client.topics import Partition, Topics
 
 # A broker's own bound is of the same size.
 FETCH_BYTES = 4 << 20
-TIMEOUT_S = 30
 _LATEST_MS = (1 << 63) - 1
-
-
-@define
-class Bootstrap:
-    """How to reach a cluster: some of its brokers, `host:port` each."""
-
-    addresses: tuple[str, ...]
-    is_secure: bool = False
-    timeout_ns: int = TIMEOUT_S * 1_000_000_000
-
-    def led_by(self, address: str) -> "Bootstrap":
-        """The same cluster, asking this broker first."""
-        if not address:
-            return self
-        return evolve(self, addresses=(address, *(each for each in self.addresses if each != address)))
-
-
-def bootstrap_of(text: str, *, is_secure: bool = False, timeout_s: int = TIMEOUT_S) -> Bootstrap:
-    """A cluster by addresses with commas between. Raises UnreadableError."""
-    addresses = tuple(each.strip() for each in text.split(",") if each.strip())
-    if not addresses:
-        raise UnreadableError("the option 'bootstrap' is empty; say host:port, or several with commas between")
-    try:
-        for each in addresses:
-            split_address(each)
-    except ValueError as error:
-        raise UnreadableError(f"the option 'bootstrap': {error}") from None
-    return Bootstrap(addresses, is_secure, timeout_s * 1_000_000_000)
 
 
 @define
@@ -68,10 +39,10 @@ class Reach:
 
 
 class Cluster:
-    """A connection for one thread, to be entered."""
+    """A connection for one thread, to be entered. Raises UnreadableError where the certificates cannot be read."""
 
     def __init__(self, bootstrap: Bootstrap) -> None:
-        tls = ssl.create_default_context() if bootstrap.is_secure else None
+        tls = _tls(bootstrap) if bootstrap.is_secure else None
         self._loop = BlockingLoop()
         self._brokers = Brokers(self._loop, bootstrap.addresses, tls=tls, timeout_ns=bootstrap.timeout_ns)
         self._topics = Topics(self._brokers)
@@ -126,3 +97,10 @@ class Cluster:
             told = self.fetch(found.topic, found.partition, self.find(found.topic, found.partition, _LATEST_MS))
             first, end = told.start_offset, told.high_watermark
         return Reach(found.topic, found.partition, first, end, found.size_bytes, found.leader_address)
+
+
+def _tls(bootstrap: Bootstrap) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=bootstrap.ca_file or None)
+    except OSError as error:
+        raise UnreadableError(f"the option 'tls_ca': {bootstrap.ca_file} holds no certificates: {error}") from error

@@ -11,13 +11,13 @@ import logging
 from collections.abc import Iterator
 
 import pyarrow as pa
-from attrs import define
 
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import HEADER_BYTES, read_header, validate
 from goqueue.spark.live.cluster import Cluster
 from goqueue.spark.live.stretches import Stretch
 from goqueue.spark.records.edges import UnreadableError, note_missing
+from goqueue.spark.records.leniency import Leniency
 from goqueue.spark.records.rows import Origin, rows_of
 from goqueue.spark.records.segments import OnDamage, Run, Section
 from goqueue.spark.records.wanted import Wanted
@@ -27,14 +27,6 @@ from goqueue.transports.client.errors import OffsetOutOfRange
 _WAIT_MS = 1000
 
 _logger = logging.getLogger("goqueue.spark")
-
-
-@define
-class Leniency:
-    """What may be left out, and then only said in the log: damaged batches, and records that are gone."""
-
-    skip_damaged: bool = False
-    skip_missing: bool = False
 
 
 _STRICT = Leniency()

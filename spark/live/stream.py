@@ -18,7 +18,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from goqueue.spark.choices import Choices
-from goqueue.spark.live.cluster import Bootstrap, Cluster, Reach
+from goqueue.spark.live.bootstrap import Bootstrap
+from goqueue.spark.live.cluster import Cluster, Reach
 from goqueue.spark.live.progress import Place, Positions, advanced, check_forward, no_further, offsets, positions
 from goqueue.spark.live.stretches import beginning, pieces, reaches
 from goqueue.spark.readers import StretchPartition, read_partition

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from attrs import define
 
-from goqueue.spark.live.cluster import Bootstrap, Cluster, Reach
+from goqueue.spark.live.bootstrap import Bootstrap
+from goqueue.spark.live.cluster import Cluster, Reach
 from goqueue.spark.records.edges import EARLIEST, LATEST, Edge, Edges, Moment, check_named, check_start, note_missing
 from goqueue.spark.records.landmarks import PIECE_BYTES
 from goqueue.spark.records.wanted import ENDLESS, Wanted

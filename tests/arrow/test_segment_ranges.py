@@ -14,7 +14,7 @@ from goqueue.spark import places
 from goqueue.spark.records.columns import ARROW_SCHEMA
 from goqueue.spark.records.edges import EARLIEST, LATEST, Edges, Moment, UnreadableError
 from goqueue.spark.records.planning import SegmentPlan, plan
-from goqueue.spark.records.ranges import plan_between
+from goqueue.spark.records.ranges import check_partitions, plan_between
 from goqueue.spark.records.rows import read_rows
 from goqueue.spark.records.wanted import Wanted
 from goqueue.storage.errors import DamageError
@@ -208,6 +208,27 @@ def test_edges_may_differ_by_partition(folder: Path) -> None:
     assert not plan_between(str(folder), starting=Edges(Moment(NOW_MS * 2)))
     assert not plan_between(str(folder), wanted=Wanted(partitions=(1, 2)))
     assert not plan_between(str(folder), wanted=Wanted(topics=("audit",)))
+
+
+def test_a_start_that_is_gone_or_not_there_yet_is_named(tmp_path: Path) -> None:
+    log = opened(FileDisk(str(tmp_path)), segment_bytes=2000)
+    for number in range(20):
+        log.append(encode([entry(5 * number + at) for at in range(5)]))
+    log.log.delete_before(0, 33)
+    log.flush()
+    abandon(log)
+    folder = str(tmp_path)
+    with pytest.raises(UnreadableError, match="orders/0: the records from offset 7 up to 33 are not there any more"):
+        plan_between(folder, starting=Edges(7))
+    assert [row[2] for row in read(plan_between(folder, starting=Edges(7), skip_missing=True))] == [*range(33, 100)]
+    assert [row[2] for row in read(plan_between(folder, starting=Edges(99)))] == [99]
+    assert not read(plan_between(folder, starting=Edges(101)))
+    with pytest.raises(UnreadableError, match="orders/0 ends at offset 100, before 101, where reading was to begin"):
+        plan_between(folder, starting=Edges(EARLIEST, {("orders", 0): 101}))
+    with pytest.raises(UnreadableError, match="orders has no partition 3; it has 1, from 0 on"):
+        check_partitions(folder, ["orders"], [0, 3])
+    with pytest.raises(UnreadableError, match="orders has no partition 1; it has 1, from 0 on"):
+        check_partitions(folder, ["orders"], [], Edges(EARLIEST), Edges(LATEST, {("orders", 1): 5}))
 
 
 @pytest.fixture

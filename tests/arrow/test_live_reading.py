@@ -1,0 +1,308 @@
+"""Topics of a running broker read by ranges, and the steps of a stream over them, without Spark."""
+
+import logging
+import pickle
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, InputPartition, LessThan
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from goqueue.core.records.batch import read_header
+from goqueue.proto import v1
+from goqueue.spark.choices import choices_of
+from goqueue.spark.live import reading, stretches
+from goqueue.spark.live.cluster import Cluster
+from goqueue.spark.live.stream import TopicStreamReader
+from goqueue.spark.readers import PushingReader, RecordsReader, StretchPartition
+from goqueue.spark.records.columns import ARROW_SCHEMA
+from goqueue.spark.records.edges import UnreadableError
+from goqueue.testing import Broker
+from goqueue.transports.client.connection import connect
+from goqueue.transports.client.errors import TopicNotFound
+from tests.storage.logbook import NOW_MS
+
+BEGAN = datetime.fromtimestamp(NOW_MS / 1000, UTC)
+COUNT = 50
+TRIES = 10_000
+NUMBERS = count()
+OFFSET = pa.schema([ARROW_SCHEMA.field("offset")])
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """A broker of one node."""
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def topic(broker: Broker) -> str:
+    """A topic of two partitions, with fifty messages in each, a minute apart."""
+    name = f"topic-{next(NUMBERS)}"
+    with connect(broker.address) as connection:
+        connection.topics.create(name, 2, config={"retention_hours": -1, "segment_bytes": 1 << 16})
+    fill(broker, name)
+    return name
+
+
+def fill(broker: Broker, topic: str, first: int = 0, new: int = COUNT, size: int = 10) -> None:
+    """Messages with a number each, in batches of five."""
+    with connect(broker.address) as connection, connection.producer(linger=timedelta(hours=1)) as producer:
+        for number in range(first, first + new):
+            for partition in range(2):
+                when = BEGAN + timedelta(minutes=number)
+                value = b"%d" % number + b" " * size
+                producer.send(topic, value, key=b"k", partition=partition, timestamp=when)
+            if number % 5 == 4:
+                producer.flush()
+
+
+def crowd(broker: Broker, topic: str) -> int:
+    """Add so much that the beginning lies in segments of its own; where the topic's partitions end afterwards."""
+    fill(broker, topic, COUNT, 20, size=10_000)
+    return COUNT + 20
+
+
+def forget(broker: Broker, topic: str) -> int:
+    """Let retention take the beginning of a topic's partitions; where the first of them begins afterwards."""
+    with connect(broker.address) as connection:
+        connection.topics.alter(topic, {"retention_bytes": 0})
+        for _ in range(TRIES):
+            begin = connection.topics.partitions(topic)[0].start_offset
+            if begin:
+                break
+    assert COUNT < begin < COUNT + 20
+    return begin
+
+
+def reader(broker: Broker, **options: str) -> RecordsReader:
+    """What reads with these options."""
+    return RecordsReader(choices_of({"bootstrap": broker.address} | options), OFFSET)
+
+
+def offsets(found: RecordsReader | TopicStreamReader, partitions: Sequence[InputPartition]) -> list[list[int]]:
+    """The offsets that each task reads."""
+    sent, *tasks = pickle.loads(pickle.dumps([found, *partitions]))
+    return [[row["offset"] for batch in sent.read(task) for row in batch.to_pylist()] for task in tasks]
+
+
+def read(broker: Broker, **options: str) -> list[list[int]]:
+    """The offsets that are read with these options, by task."""
+    found = reader(broker, **options)
+    return offsets(found, found.partitions())
+
+
+def test_every_column_comes_back_as_it_was_published(broker: Broker, topic: str) -> None:
+    choices = choices_of({"bootstrap": broker.address, "topic": topic})
+    whole = RecordsReader(choices, ARROW_SCHEMA)
+    rows = [row for one in whole.partitions() for batch in whole.read(one) for row in batch.to_pylist()]
+    assert [(row["partition"], row["offset"]) for row in rows] == [(p, at) for p in range(2) for at in range(COUNT)]
+    row = rows[COUNT + 7]
+    assert row["topic"] == topic
+    assert row["timestamp"] == BEGAN + timedelta(minutes=7)
+    assert (row["key"], row["value"].strip(), row["headers"]) == (b"k", b"7", [])
+    assert row["producer_id"] is not None
+    assert (row["lane"], row["leader_epoch"] >= 0) == (0, True)
+
+
+def minute(number: int) -> str:
+    """The time of a message, as an option has it."""
+    return (BEGAN + timedelta(minutes=number)).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [range(COUNT), range(COUNT)]),
+        ({"partitions": "1"}, [range(COUNT)]),
+        ({"starting_offset": "47"}, [range(47, COUNT)] * 2),
+        ({"starting_offset": '{"0": 47, "1": "earliest"}', "ending_offset": '{"1": 3}'}, [range(47, 50), range(3)]),
+        ({"starting_offset": "7", "ending_offset": "8"}, [range(7, 8)] * 2),
+        ({"starting_time": minute(12), "ending_time": minute(14)}, [range(12, 14)] * 2),
+        ({"starting_time": str(NOW_MS + 12 * 60_000 + 1), "ending_offset": "15"}, [range(13, 15)] * 2),
+        ({"starting_time": minute(COUNT)}, []),
+        ({"starting_offset": "9", "ending_offset": "9"}, []),
+    ],
+)
+def test_what_lies_between_the_edges_is_read_and_nothing_else(
+    broker: Broker, topic: str, options: dict[str, str], expected: list[range]
+) -> None:
+    assert read(broker, topic=topic, **options) == [[*one] for one in expected]
+
+
+def test_filters_narrow_what_is_fetched(broker: Broker, topic: str) -> None:
+    pushing = PushingReader(choices_of({"bootstrap": broker.address, "topic": topic, "push_filters": "true"}), OFFSET)
+    filters = [
+        EqualTo(("partition",), 1),
+        GreaterThanOrEqual(("offset",), 10),
+        LessThan(("timestamp",), BEGAN + timedelta(minutes=13)),
+        EqualTo(("lane",), 0),
+    ]
+    assert list(pushing.pushFilters(filters)) == filters[3:]
+    planned = pushing.partitions()
+    assert [one.stretch.first for one in planned if isinstance(one, StretchPartition)] == [10]
+    assert offsets(pushing, planned) == [[10, 11, 12]]
+    elsewhere = PushingReader(choices_of({"bootstrap": broker.address, "topic": topic, "push_filters": "true"}), OFFSET)
+    assert not list(elsewhere.pushFilters([EqualTo(("partition",), 7)]))
+    assert not elsewhere.partitions()
+
+
+def test_long_ranges_are_cut_and_pieces_that_meet_in_a_batch_share_no_record(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretches, "PIECE_BYTES", 300)
+    monkeypatch.setattr(stretches.pieces, "__defaults__", (300,))
+    found = read(broker, topic=topic, partitions="0")
+    assert len(found) > 3
+    assert any(piece[0] % 5 for piece in found)
+    assert [offset for piece in found for offset in piece] == [*range(COUNT)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"partitions": "0,2"}, "has no partition 2; it has 2, from 0 on"),
+        ({"starting_offset": '{"5": 1}'}, "has no partition 5; it has 2, from 0 on"),
+        ({"starting_offset": '{"1": 51}'}, r"/1 ends at offset 50, before 51, where reading was to begin"),
+    ],
+)
+def test_what_is_not_there_is_named(broker: Broker, topic: str, options: dict[str, str], said: str) -> None:
+    with pytest.raises(UnreadableError, match=said):
+        read(broker, topic=topic, **options)
+    with pytest.raises(TopicNotFound, match="ordres"):
+        read(broker, topic="ordres")
+
+
+def test_records_that_retention_took_are_missed_or_stepped_over(
+    broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    end = crowd(broker, topic)
+    planned = reader(broker, topic=topic, partitions="0").partitions()
+    begin = forget(broker, topic)
+    said = f"{topic}/0: the records from offset 0 up to {begin} are not there any more"
+    with pytest.raises(UnreadableError, match=f"{said}; the option missing=skip goes on behind them"):
+        offsets(reader(broker, topic=topic), planned)
+    caplog.set_level(logging.WARNING, "goqueue.spark")
+    assert offsets(reader(broker, topic=topic, missing="skip"), planned) == [[*range(begin, end)]]
+    assert said in caplog.text
+    with pytest.raises(UnreadableError, match=f"from offset 7 up to {begin} are not there any more"):
+        read(broker, topic=topic, starting_offset="7")
+    assert read(broker, topic=topic, starting_offset="7", missing="skip")[0][0] == begin
+    assert read(broker, topic=topic)[0][0] == begin
+
+
+def test_a_batch_that_came_damaged_fails_the_task_or_is_stepped_over(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Rotten(Cluster):
+        """A connection on which the third batch of every answer has a wrong byte."""
+
+        def fetch(self, topic: str, partition: int, offset: int, wait_ms: int = 0) -> v1.FetchReply:
+            reply = super().fetch(topic, partition, offset, wait_ms)
+            content, at = bytearray(reply.batches), 0
+            for _ in range(2):
+                at += read_header(memoryview(content)[at:]).size
+            content[at + 70] ^= 1
+            reply.batches = bytes(content)
+            return reply
+
+    monkeypatch.setattr(reading, "Cluster", Rotten)
+    with pytest.raises(UnreadableError, match=rf"{topic}/0: damaged at byte \d+ of what came for offset 0: The CRC is"):
+        read(broker, topic=topic, partitions="0")
+    assert read(broker, topic=topic, partitions="0", damaged="skip") == [[*range(10), *range(15, COUNT)]]
+
+
+# --- streams
+
+
+def stream(broker: Broker, topic: str, **options: str) -> TopicStreamReader:
+    """What a query without a checkpoint begins with."""
+    given = {"bootstrap": broker.address, "topic": topic, "starting_offset": "earliest"} | options
+    return TopicStreamReader(choices_of(given, is_stream=True), OFFSET)
+
+
+def test_a_stream_goes_from_position_to_position_and_reads_each_record_once(broker: Broker, topic: str) -> None:
+    follower = stream(broker, topic, max_records_per_trigger="30")
+    assert follower.getDefaultReadLimit() == ReadMaxRows(30)
+    at = follower.initialOffset()
+    assert at == {topic: {"0": 0, "1": 0}}
+    found: list[list[int]] = [[], []]
+    batches = 0
+    while (end := follower.latestOffset(at, ReadMaxRows(30))) != at:
+        planned = follower.partitions(at, end)
+        for one, numbers in zip(planned, offsets_of_stream(follower, planned), strict=True):
+            assert isinstance(one, StretchPartition)
+            found[one.stretch.partition] += numbers
+        at, batches = end, batches + 1
+    assert found == [[*range(COUNT)]] * 2
+    assert batches == 4
+    assert follower.reportLatestOffset() == at == {topic: {"0": COUNT, "1": COUNT}}
+    assert follower.partitions(at, at) == []
+    fill(broker, topic, COUNT, 5)
+    assert follower.latestOffset(at, ReadAllAvailable()) == {topic: {"0": COUNT + 5, "1": COUNT + 5}}
+    follower.stop()
+
+
+def offsets_of_stream(follower: TopicStreamReader, planned: Sequence[InputPartition]) -> list[list[int]]:
+    """The offsets that each task of a batch reads."""
+    return [[row["offset"] for batch in follower.read(one) for row in batch.to_pylist()] for one in planned]
+
+
+def test_what_is_available_at_the_start_bounds_a_stream_that_is_to_end(broker: Broker, topic: str) -> None:
+    follower = stream(broker, topic, starting_offset="latest")
+    assert follower.initialOffset() == {topic: {"0": COUNT, "1": COUNT}}
+    follower.prepareForTriggerAvailableNow()
+    fill(broker, topic, COUNT, 5)
+    start = {topic: {"0": 10, "1": 20}}
+    assert follower.latestOffset(start, ReadAllAvailable()) == {topic: {"0": COUNT, "1": COUNT}}
+    follower.stop()
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(broker: Broker, topic: str) -> None:
+    follower = stream(broker, topic)
+    start = {topic: {"0": COUNT}}
+    end = follower.latestOffset(start, ReadAllAvailable())
+    planned = follower.partitions(start, end)
+    assert offsets_of_stream(follower, planned) == [[*range(COUNT)]]
+    follower.stop()
+
+
+def test_a_stream_never_goes_back_and_says_what_is_gone(
+    broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    follower = stream(broker, topic)
+    ahead = {topic: {"0": COUNT + 1, "1": 0}}
+    with pytest.raises(UnreadableError, match=f"/0 ends at offset {COUNT}, and the stream has read up to {COUNT + 1}"):
+        follower.latestOffset(ahead, ReadAllAvailable())
+    gone = {topic: {"0": 0, "1": 0, "2": 5}}
+    with pytest.raises(UnreadableError, match="/2 is gone, of which the stream has read up to offset 5"):
+        follower.latestOffset(gone, ReadAllAvailable())
+    lenient = stream(broker, topic, missing="skip")
+    assert lenient.latestOffset(gone, ReadAllAvailable()) == {topic: {"0": COUNT, "1": COUNT, "2": 5}}
+    all_of_it = crowd(broker, topic)
+    start, end = {topic: {"0": 3, "1": COUNT}}, {topic: {"0": all_of_it, "1": COUNT}}
+    begin = forget(broker, topic)
+    with pytest.raises(UnreadableError, match=f"/0: the records from offset 3 up to {begin} are not there any more"):
+        follower.partitions(start, end)
+    caplog.set_level(logging.WARNING, "goqueue.spark")
+    assert offsets_of_stream(lenient, lenient.partitions(start, end)) == [[*range(begin, all_of_it)]]
+    assert f"from offset 3 up to {begin}" in caplog.text
+    lenient.stop()
+    follower.stop()
+
+
+def test_a_topic_that_is_deleted_between_two_batches_is_missed(broker: Broker, topic: str) -> None:
+    follower, everything = stream(broker, topic), stream(broker, "", missing="fail")
+    start, end = {topic: {"0": 3, "1": COUNT}}, {topic: {"0": COUNT, "1": COUNT}}
+    with connect(broker.address) as connection:
+        connection.topics.delete(topic)
+    with pytest.raises(TopicNotFound, match=topic):
+        follower.partitions(start, end)
+    with pytest.raises(UnreadableError, match=f"/0: the records from offset 3 up to {COUNT} are not there any more"):
+        everything.partitions(start, end)
+    follower.stop()
+    everything.stop()
