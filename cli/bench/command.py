@@ -39,6 +39,8 @@ _GROUPS = ("rebalance", "consume", "start")
 _QUEUE = ("work", "calls", "parts", "delays", "burst")
 _CLUSTER = ("failover", "handover", "throughput", "catchup")
 _CAPTURE = ("cost",)
+# By name alone: it lives above this package, which must not import it.
+_SPARK = "goqueue.spark.bench.catalogue"
 
 
 @click.group()
@@ -146,6 +148,18 @@ def capture(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
         _run("capture", capture_entries(sizes), sizes, (folder, patterns, as_json))
 
 
+@bench.command()
+@_measured
+def spark(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure Spark over topics and captures, beside Spark over Parquet.
+
+    It needs a Java. Spark runs on two cores of this machine. It takes about three minutes, and up to 3 GB of disk that
+    it gives back.
+    """
+    sizes = QUICK if quick else FULL
+    _run("spark", spark_entries(sizes), sizes, (folder, patterns, as_json))
+
+
 def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, tuple[str, ...], bool]) -> None:
     """Take the figures that are asked for, and print them."""
     folder, patterns, as_json = options
@@ -189,6 +203,12 @@ def capture_entries(sizes: Sizes) -> list[Entry]:
     """All figures of `bench capture`, in the order in which they are taken."""
     modules = [import_module(f"goqueue.cli.bench.capture_{name}") for name in _CAPTURE]
     return [entry for module in modules for entry in module.entries(sizes)]
+
+
+def spark_entries(sizes: Sizes) -> list[Entry]:
+    """All figures of `bench spark`, in the order in which they are taken. Raises Ending where there is no Spark."""
+    found: list[Entry] = import_module(_SPARK).entries(sizes)
+    return found
 
 
 def log_entries(sizes: Sizes) -> list[Entry]:

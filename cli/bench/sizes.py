@@ -45,6 +45,8 @@ class Sizes:
     failovers: int
     replicated_batches: int
     behind_bytes: int
+    # Of Spark: records of 1 KB.
+    spark_records: int
 
 
 FULL = Sizes(
@@ -78,6 +80,7 @@ FULL = Sizes(
     failovers=20,
     replicated_batches=3_000,
     behind_bytes=GB,
+    spark_records=1_000_000,
 )
 QUICK = Sizes(
     rounds=2,
@@ -110,4 +113,5 @@ QUICK = Sizes(
     failovers=1,
     replicated_batches=100,
     behind_bytes=8 * MB,
+    spark_records=10_000,
 )
