@@ -76,7 +76,7 @@ class Cluster:
     def reaches(self, topic: str) -> list[Reach]:
         """Every partition of a topic; raises TopicNotFound."""
         found = self._loop.run(self._topics.partitions(topic))
-        return [self._reach(each) for each in sorted(found, key=lambda each: each.partition)]
+        return [self.reach(each) for each in sorted(found, key=lambda each: each.partition)]
 
     def find(self, topic: str, partition: int, moment_ms: int) -> int:
         """The offset of the first record at or after a moment; the partition's end if there is none."""
@@ -89,7 +89,8 @@ class Cluster:
         request = v1.FetchRequest(topic, partition, offset, FETCH_BYTES, wait_ms)
         return self._loop.run(self._brokers.call("Messages/Fetch", request, v1.FetchReply, topic))
 
-    def _reach(self, found: Partition) -> Reach:
+    def reach(self, found: Partition) -> Reach:
+        """How far a partition reaches, of which some broker has told something."""
         first, end = found.start_offset, found.high_watermark
         if not found.is_exact:
             # Whoever answered does not lead it and knows what he was told last. A fetch goes to the leader, who says

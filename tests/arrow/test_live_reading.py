@@ -8,6 +8,7 @@ from itertools import count
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, InputPartition, LessThan
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
@@ -15,6 +16,7 @@ from goqueue.core.records.batch import read_header
 from goqueue.proto import v1
 from goqueue.spark.choices import choices_of
 from goqueue.spark.live import reading, stretches
+from goqueue.spark.live.bootstrap import Bootstrap
 from goqueue.spark.live.cluster import Cluster
 from goqueue.spark.live.stream import TopicStreamReader
 from goqueue.spark.readers import PushingReader, RecordsReader, StretchPartition
@@ -23,6 +25,7 @@ from goqueue.spark.records.edges import UnreadableError
 from goqueue.testing import Broker
 from goqueue.transports.client.connection import connect
 from goqueue.transports.client.errors import TopicNotFound
+from goqueue.transports.client.topics import Partition
 from tests.storage.logbook import NOW_MS
 
 BEGAN = datetime.fromtimestamp(NOW_MS / 1000, UTC)
@@ -193,6 +196,16 @@ def test_records_that_retention_took_are_missed_or_stepped_over(
         read(broker, topic=topic, starting_offset="7")
     assert read(broker, topic=topic, starting_offset="7", missing="skip")[0][0] == begin
     assert read(broker, topic=topic)[0][0] == begin
+
+
+def test_a_partition_of_which_a_broker_has_only_heard_is_asked_of_its_leader(broker: Broker, topic: str) -> None:
+    crowd(broker, topic)
+    forget(broker, topic)
+    with Cluster(Bootstrap((broker.address,))) as cluster:
+        exact = cluster.reaches(topic)[0]
+        heard = Partition(topic, 0, "another", broker.address, [], [], -1, -1, -1, exact.size_bytes)
+        assert not heard.is_exact
+        assert cluster.reach(heard) == evolve(exact, leader=broker.address)
 
 
 def test_a_batch_that_came_damaged_fails_the_task_or_is_stepped_over(
