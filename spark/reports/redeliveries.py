@@ -124,7 +124,7 @@ def section(answer: pa.Table) -> Section:
     if said:
         cells = [(row["group"], row["topic"], row["cause"], row["words"], row["messages"]) for row in said]
         header = ["group", "topic", "cause", "what was said, or failed last", "messages"]
-        found.tables.append(shortened("In members' own words", header, cells))
+        found.tables.append(shortened(f"In members' own words, the {WORDS_MAX} most frequent", header, cells))
     return found
 
 
