@@ -366,7 +366,9 @@ class Partition:
         if self.leadership is None:
             self.high_watermark, self.leader_epoch = self.log.next_offset, max(self.log.epochs.latest, 0)
             return
-        self._has_lost = self._failed_offset is not None and self.log.next_offset < self._failed_offset
+        # What was lost once is lost for this epoch, also where the disk fails again and has nothing more to lose.
+        if self._failed_offset is not None and self.log.next_offset < self._failed_offset:
+            self._has_lost = True
         self._failed_offset = None
         self._settled_offset = self.log.next_offset
         self.high_watermark = min(self.high_watermark, self.log.next_offset)

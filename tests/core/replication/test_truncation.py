@@ -202,6 +202,22 @@ def test_a_leader_whose_disk_failed_asks_for_another_and_takes_nothing_more_in_i
     assert values(cluster, "a") == values(cluster, "b") == [b"1"]
 
 
+def test_a_leader_whose_disk_fails_once_more_has_still_lost_what_it_lost() -> None:
+    """1. a sends a batch, and its disk loses it; 2. its disk fails again, and has nothing more to lose."""
+    cluster = led("a", "b", "c", fsync=Fsync.NONE)
+    cluster.site("a").publish(b"1")
+    cluster.settle()
+    for _ in range(2):
+        cluster.site("a").fail_disk()
+        cluster.site("a").recover("logs/orders/0")
+        assert cluster.site("a").leader().has_failed
+        assert code_of(cluster.site("a").publish(b"2")) is Code.UNAVAILABLE
+        assert not cluster.site("a").leader().is_settled
+    cluster.agree("b", ["b", "c"])
+    cluster.pass_time(3_000)
+    assert values(cluster, "a") == values(cluster, "b") == [b"1"]
+
+
 def test_a_leader_that_was_alone_in_sync_goes_on_in_another_epoch_after_its_disk_lost_something() -> None:
     cluster = led("a", "b", fsync=Fsync.NONE)
     cluster.agree(None, ["a"])
