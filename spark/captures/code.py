@@ -28,9 +28,14 @@ def running(code: str) -> Iterator[None]:
 
 
 def check_code(code: str) -> None:
-    """Say now what every task would die of. Raises UnknownCode."""
-    if code:
-        _maker(code)
+    """Put it in force once and take it back: say now what every task would die of. Raises UnknownCode."""
+    try:
+        with running(code):
+            pass
+    except GoQueueError:
+        raise
+    except Exception as error:
+        raise UnknownCode(f"{code} cannot be put in force: {type(error).__name__}: {error}") from error
 
 
 def _change(code: str) -> AbstractContextManager[Any]:

@@ -64,6 +64,13 @@ def silent(topic: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def reluctant() -> Iterator[None]:
+    """A change that cannot be made."""
+    assert not __name__, "planted"
+    yield
+
+
 def test_every_file_is_replayed_and_compared_with_the_next(whole: Path) -> None:
     found = summary(whole)
     names = [one.name for one in list_captures(str(whole))]
@@ -262,6 +269,8 @@ def test_code_that_cannot_be_imported_is_found_before_any_task_runs() -> None:
     check_code(NOTHING_CHANGED)
     with pytest.raises(UnknownCode, match="names nothing"):
         check_code("no.such.module:f")
+    with pytest.raises(UnknownCode, match="cannot be put in force: AssertionError: planted"):
+        check_code(f"{__name__}:reluctant")
 
 
 def test_a_change_of_settings_is_found(whole: Path) -> None:
