@@ -52,12 +52,14 @@ class Fencing(Checker):
         what = f"a commit of {slot} by {seat.member_id} in generation {request.generation} of {request.group}"
         if 0 < seat.ended < asked.serial:
             raise Violation(f"{what} was taken, and the member is gone")
-        own = seat.told.get(slot, (0, 0))[0]
+        own_count, own_generation = seat.told.get(slot, (0, 0))
         for other in self.history.memberships.others(request.group, seat):
             count, generation = other.told.get(slot, (0, 0))
             if not 0 < count < asked.serial:
                 continue
-            if count > own or generation > request.generation:
+            # An answer may be late, and speak of a generation that is over.
+            is_later = count > own_count and generation >= own_generation
+            if is_later or generation > request.generation:
                 raise Violation(f"{what} was taken, and {other.member_id} has been given that in {generation}")
 
     def _check_fenced(self, asked: Asked, request: CommitOffsets, seat: Seat, slot: Slot) -> None:
