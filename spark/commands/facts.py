@@ -17,6 +17,8 @@ from goqueue.spark.commands.progress import Told, shown
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_GAPS_MAX = 20
+
 captures_argument = click.argument("captures", metavar="CAPTURES...", nargs=-1)
 facts_option = click.option("--facts", "folder", default="", metavar="FOLDER", help="Facts that were kept, instead.")
 code_option = click.option(
@@ -101,13 +103,19 @@ def facts(context: click.Context, captures: tuple[str, ...], folder: str, code: 
     wanted: Wanted = context.obj
     expect_source(captures, "", code)
     with opened(wanted) as spark, shown(spark, "replaying captures"), plainly():
+        from goqueue.spark.checks.gaps import gaps_of
         from goqueue.spark.facts import frame
 
         frame.keep(frame.read_facts(spark, list(captures), code), folder)
         kept = frame.kept(spark, folder)
         count, files = kept.count(), kept.filter("kind = 'file'").count()
         faults = kept.filter("kind = 'file' AND cause IS NOT NULL").select("node", "detail", "cause").collect()
+        gaps = [row["words"] for row in gaps_of(kept).orderBy("node", "run", "begin").limit(_GAPS_MAX + 1).collect()]
     click.echo(f"{folder}: {counted(count, 'fact')} of {counted(files, 'file')}")
     for fault in faults:
         click.echo(f"{fault['node'] or '-'}: {fault['cause']}: {fault['detail']}", err=True)
+    for gap in gaps[:_GAPS_MAX]:
+        click.echo(f"gap: {gap}", err=True)
+    if len(gaps) > _GAPS_MAX:
+        click.echo("… and more gaps", err=True)
     context.exit(0 if is_whole(fault["cause"] for fault in faults) else 1)
