@@ -86,6 +86,12 @@ class Desk:
         return span is None or window.reach >= span[1] or window.counts[HELD] >= self.queue.settings.held_max
 
     @property
+    def is_informed(self) -> bool:
+        """Whether it was told how far the partition goes; if not, it will be in the turn under way or the next."""
+        span = self._site.led.ends(*self.slot)
+        return span is None or self.end == span[1]
+
+    @property
     def progress(self) -> tuple[int, int]:
         """What differs once anything was given or found to be gone."""
         window = self.queue.ledger.window
