@@ -131,7 +131,7 @@ def _sentences(group: str, gaps: Sequence[Row], rebalances: Sequence[Row]) -> li
         words += "; no partition that somebody reads again was without a reader"
     passed = len(_known(gaps)) - len(spans)
     words += f"; {passed} passed from one member to the next at once" if passed else ""
-    words += f"; {going} were read by nobody when the facts end" if going else ""
+    words += f"; {going} {'was' if going == 1 else 'were'} read by nobody when the facts end" if going else ""
     return [f"{words}."]
 
 
