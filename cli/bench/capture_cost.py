@@ -25,7 +25,7 @@ from goqueue.core.capture.digest import HEAD_BYTES
 from goqueue.core.verbs import Publish, PublishBatch
 from goqueue.proto import v1
 from goqueue.storage.capture import core_vocabulary
-from goqueue.storage.capture_files import list_captures, read_events, replay
+from goqueue.storage.capture_files import CaptureFile, list_captures, read_events, replay
 
 _RECORDS = 100
 _VALUE = b"x" * 1024
@@ -81,10 +81,10 @@ def told_again(workbench: Workbench) -> Figure:
     """Events a second of a replay."""
     best = 0.0
     with workbench.folder() as folder:
-        _loaded(folder, workbench)
+        files = loaded(folder, workbench)
         for done in range(workbench.sizes.broker_rounds):
             begun = time.process_time()
-            outcome = replay(list_captures(str(folder / "data" / "captures")), core_vocabulary())
+            outcome = replay(files, core_vocabulary())
             if not outcome.is_identical:
                 raise BenchError(f"the capture does not come out the same: {outcome}")
             best = max(best, outcome.events / (time.process_time() - begun))
@@ -105,8 +105,7 @@ class _Content:
 def _captured(workbench: Workbench) -> _Content:
     found = _Content()
     with workbench.folder() as folder:
-        _loaded(folder, workbench)
-        for file in list_captures(str(folder / "data" / "captures")):
+        for file in loaded(folder, workbench):
             found.stored_bytes += Path(file.path).stat().st_size
             for event in read_events(file, core_vocabulary()):
                 found.events += 1
@@ -118,15 +117,16 @@ def _captured(workbench: Workbench) -> _Content:
     return found
 
 
-def _loaded(folder: Path, workbench: Workbench) -> None:
+def loaded(folder: Path, workbench: Workbench, *options: str) -> list[CaptureFile]:
     """A capture of a broker that was sent batches, and messages one at a time."""
     content, count = ring(), workbench.sizes.publish_batches
-    with served(folder) as broker:
+    with served(folder, *options) as broker:
         _begin(broker, folder)
         _publish(broker, "batches", content, count)
         broker.create("one", fsync="none")
         trio.run(publish_one_by_one, broker.grpc_address, "one", _VALUE, workbench.sizes.singles // 4)
         _end(broker, folder)
+    return list_captures(str(folder / "data" / "captures"))
 
 
 def _publish(broker: ServedBroker, topic: str, content: list[bytes], count: int) -> tuple[float, float]:

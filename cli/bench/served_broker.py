@@ -74,15 +74,15 @@ class ServedBroker:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[ServedBroker]:
-    """A broker on the data in `folder`, until the block ends."""
+def served(folder: Path, *options: str) -> Iterator[ServedBroker]:
+    """A broker on the data in `folder`, with options of its command besides, until the block ends."""
     http_port, grpc_port, metrics_port = _free_ports(3)
     command = [sys.executable, "-m", "goqueue", "serve", "--data-dir", str(folder / "data"), "--log-level", "warning"]
     listeners = ["--http", f":{http_port}", "--grpc", f":{grpc_port}", "--metrics", f":{metrics_port}"]
     said = folder / "broker.log"
     begun = time.perf_counter()
     with said.open("wb") as output:
-        process = subprocess.Popen([*command, *listeners], stdout=output, stderr=output)  # noqa: S603 - our own command
+        process = subprocess.Popen([*command, *listeners, *options], stdout=output, stderr=output)  # noqa: S603 - our own command
     broker_cores, _ = split()
     settle(broker_cores, process.pid)
     try:
