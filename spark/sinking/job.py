@@ -37,6 +37,7 @@ _MESSAGE = ("key", "value", "headers", "timestamp", "lane")
 _SOURCES_MAX = 100_000
 # Between the first pass and the first message: tasks begin at different moments, and none is to be late at once.
 _HEADSTART_NS = 1_000_000_000
+_HOUR_MS = 3_600_000
 
 
 @define
@@ -110,7 +111,7 @@ def back_fill(
     if pace.original and "timestamp" not in prepared.columns:
         raise UnwritableError("original timing needs to know when messages were made: there is no column 'timestamp'")
     with Outlet(found) as outlet:
-        layout, kept_ms = outlet.target(topic).layout, outlet.kept_ms(topic)
+        layout, kept_hours = outlet.target(topic).layout, outlet.kept_hours(topic)
     name = job or f"back-fill {uuid.uuid4()}"
     rows = prepared.persist(StorageLevel.DISK_ONLY)
     try:
@@ -118,7 +119,7 @@ def back_fill(
         if pace.original and plan.rows and plan.first_ms is None:
             raise UnwritableError("original timing needs to know when messages were made, and none of these says it")
         told(f"{plan.rows:,} messages of {len(plan.tasks):,} sources to {topic}, as the job {name!r}")
-        _tell_old(plan, topic, kept_ms, told)
+        _tell_old(plan, topic, kept_hours, told)
         results = []
         if plan.tasks:
             with watched(found, plan.rows, told):
@@ -130,13 +131,13 @@ def back_fill(
     return BackFilled(name, len(plan.tasks), **sums, seconds=time.monotonic() - begun, left_out=plan.left_out)
 
 
-def _tell_old(plan: _Plan, topic: str, kept_ms: int, told: Callable[[str], None]) -> None:
+def _tell_old(plan: _Plan, topic: str, kept_hours: int, told: Callable[[str], None]) -> None:
     """Messages keep their times, and topics remove what is old."""
-    if plan.first_ms is not None and 0 <= kept_ms < time.time_ns() // 1_000_000 - plan.first_ms:
+    if plan.first_ms is not None and 0 <= kept_hours * _HOUR_MS < time.time_ns() // 1_000_000 - plan.first_ms:
         first = datetime.fromtimestamp(plan.first_ms / 1000, UTC)
         told(
-            f"{topic} keeps messages for {kept_ms / 86_400_000:g} days, and the first of these was made on {first:%F}:"
-            " what is older will be removed, unless retention_ms of the topic is set to -1 or more than that"
+            f"{topic} keeps messages for {kept_hours:,} hours, and the first of these was made on {first:%F}: what is"
+            " older will be removed, unless its setting retention_hours is made larger, or -1"
         )
 
 

@@ -108,10 +108,10 @@ class Outlet:
             target = self._targets[topic] = self._loop.run(self._find(topic))
         return target
 
-    def kept_ms(self, topic: str) -> int:
+    def kept_hours(self, topic: str) -> int:
         """How long a topic keeps messages; -1 for ever."""
         config = self._loop.run(Topics(self._brokers).describe(topic)).config
-        return int(config.get("retention_ms", -1))
+        return int(config["retention_hours"])
 
     def send(self, packed: Packed) -> None:
         """Have a batch published; waits while too much is under way, and raises what went wrong with an earlier one."""
