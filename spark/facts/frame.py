@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from goqueue.core.errors import GoQueueError
+from goqueue.spark import places
 from goqueue.spark.captures.code import check_code
 from goqueue.spark.captures.files import find_captures
 from goqueue.spark.facts.extract import facts_of
@@ -49,6 +50,12 @@ def keep(facts: DataFrame, folder: str) -> None:
 
 def kept(spark: SparkSession, folder: str) -> DataFrame:
     """The facts that were kept in a folder. Raises FactsError."""
+    try:
+        kinds = [name for name in places.folders(folder) if name.startswith("kind=")]
+    except OSError as error:
+        raise FactsError(f"{folder} holds no facts: {error.strerror or error}") from error
+    if not kinds:
+        raise FactsError(f"{folder} holds no facts: there is no folder of a kind in it")
     try:
         found = spark.read.parquet(folder)
     except AnalysisException as error:

@@ -38,6 +38,12 @@ def test_facts_by_way_of_spark_are_those_of_the_files(spark: SparkSession, tmp_p
 def test_a_folder_without_facts_is_told_from_one_with(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(FactsError, match="holds no facts"):
         kept(spark, str(tmp_path / "nowhere"))
-    spark.range(3).write.parquet(str(tmp_path / "others"))
-    with pytest.raises(FactsError, match="is missing"):
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "1-000000.capture").touch()
+    with pytest.raises(FactsError, match="holds no facts: there is no folder of a kind in it"):
         kept(spark, str(tmp_path / "others"))
+    spark.range(3).selectExpr("id AS event", "'file' AS kind").write.partitionBy("kind").parquet(
+        str(tmp_path / "older")
+    )
+    with pytest.raises(FactsError, match="holds no facts of this release: column at is missing"):
+        kept(spark, str(tmp_path / "older"))
