@@ -94,10 +94,11 @@ def test_what_a_dead_attempt_stored_is_found_and_not_stored_again(broker: Broker
     for after in (3, 17, 9):
         with pytest.raises(Died):
             Task(given, work, 0).write(dying(pieces(0, 1000), after))
+    before = sum(map(len, stored(broker, topic).values()))
     tally = Task(given, work, 0).write(pieces(0, 1000))
     assert tally.rows == 1000
-    assert tally.found > 500
-    assert 0 < tally.compared <= 15
+    assert tally.found >= before
+    assert (tally.compared > 0) == (tally.found > 0)
     found = stored(broker, topic)
     assert sorted(number for numbers in found.values() for number in numbers) == [*range(1000)]
     assert all(numbers == sorted(numbers) for numbers in found.values())
