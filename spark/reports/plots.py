@@ -112,7 +112,7 @@ def bars(
         if name in marked:
             canvas.path(f"M{short(frame.x(marked[name]))} {short(y)}v18", stroke(1))
             said += f" (meant to be {unit.worded(marked[name])})"
-        canvas.text(frame.x(max(value or 0, 0)) + 8, y + 13, unit.worded(value), "dim")
+        canvas.text(frame.x(max(value or 0, marked.get(name, 0), 0)) + 8, y + 13, unit.worded(value), "dim")
         canvas.said.append(said + ".")
     canvas.height = int(top + 20 * min(len(rows), ROWS_MAX) + 8)
     return canvas.svg()
