@@ -42,6 +42,7 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _SAID_MAX = 2000
 
 
@@ -75,7 +76,9 @@ def _start_here(conf: SparkConf, chosen: Mapping[str, str]) -> None:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     room = Path(tempfile.mkdtemp(prefix="goqueue-spark-"))
     atexit.register(shutil.rmtree, room, ignore_errors=True)
-    conf.setAll([*(_LOCAL | _in(room) | dict(chosen)).items()])
+    settings = _LOCAL | _in(room) | dict(chosen)
+    settings[_JAVA_OPTIONS] = f"{_java_options(room)} {chosen.get(_JAVA_OPTIONS, '')}".rstrip()
+    conf.setAll([*settings.items()])
     said = room / "java.txt"
     with said.open("wb") as sink:
         try:
@@ -87,11 +90,10 @@ def _start_here(conf: SparkConf, chosen: Mapping[str, str]) -> None:
 
 
 def _in(room: Path) -> dict[str, str]:
+    return {"spark.sql.warehouse.dir": str(room / "warehouse"), "spark.local.dir": str(room / "local")}
+
+
+def _java_options(room: Path) -> str:
     logging = room / "log4j2.properties"
     logging.write_text(_QUIET)
-    options = f"-Dlog4j2.configurationFile={logging} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    return {
-        "spark.driver.extraJavaOptions": f"{options} -Dderby.system.home={room}",
-        "spark.sql.warehouse.dir": str(room / "warehouse"),
-        "spark.local.dir": str(room / "local"),
-    }
+    return f"-Dlog4j2.configurationFile={logging} -XX:+UseSerialGC -Dderby.system.home={room}"

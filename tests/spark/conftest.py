@@ -1,4 +1,4 @@
-"""One Spark for all tests that need one: two threads, little memory, and what is generated is not compiled."""
+"""One Spark for all tests that need one: two threads, little memory, and little is compiled."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +16,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",
         "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     # A task may fail twice.
     session = open_session("local[2,3]", "tests", settings)
