@@ -60,6 +60,11 @@ class Reading:
         if isinstance(partition, Refusal):
             self.refusal = partition
             return
+        if not partition.is_settled:
+            # What the leader before has shown may lie beyond the watermark that is known here: it is not missing.
+            message = f"partition {self.number} of {self.topic} waits for its replicas"
+            self.refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)
+            return
         self.pick.within(partition.log.start_offset, partition.high_watermark)
         position = self.pick.position
         if position is not None:

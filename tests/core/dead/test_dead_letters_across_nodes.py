@@ -5,6 +5,8 @@ from collections import Counter
 import pytest
 
 from goqueue.core.dead.letters import GROUP, OFFSET, PARTITION, REASON, TOPIC
+from goqueue.core.dead.picking import Bounds, Named
+from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.verbs import (
     BrowseDead,
     CancelRedrive,
@@ -21,9 +23,11 @@ from goqueue.core.dead.verbs import (
 )
 from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
 from goqueue.core.verbs import Code, CreateTopic, NewRecord, Publish, Published, PublishReply, Refusal, TopicReply
+from goqueue.core.wishes import Wishes
+from goqueue.core.work.errands import Errands
 from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
 from tests.core.driven_cluster import DrivenCluster
-from tests.core.test_clustered_nodes import publish, read, with_topic
+from tests.core.test_clustered_nodes import all_registered, publish, read, with_topic
 from tests.storage.worked_broker import receipts
 
 PARTITIONS = 3
@@ -235,3 +239,38 @@ def test_what_is_rejected_is_buried_once_whoever_leads_the_letters(kill_after_ms
     letters = browse(cluster, "n1")
     found = Counter((one.source_partition, one.source_offset, one.value) for one in letters)
     assert found == Counter((number, at, value) for number in range(PARTITIONS) for at, value in enumerate(values))
+
+
+def test_what_a_new_leader_does_not_show_yet_is_not_taken_for_missing() -> None:
+    """1. a message is acknowledged; 2. its leader dies; 3. who leads next knows of it, and not that all replicas do."""
+    cluster = DrivenCluster(5)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
+    assert isinstance(cluster.answer("n1", CreateTopic("orders", 5, 3)), TopicReply)
+    cluster.until(lambda: all(cluster.leader("orders", number) for number in range(5)))
+    # The controller hears of all replicas, so all stay in sync for a while.
+    state = cluster.node("n1")._agreement.state
+    places = [place.replicas for place in state.topics["orders"].placements.values()]
+    number = next(at for at, replicas in enumerate(places) if cluster.controller() not in replicas)
+    first = cluster.leader("orders", number)
+    publish(cluster, first, b"0", b"1", partition=number)
+    cluster.kill(first)
+    cluster.cut(*(name for name in places[number] if name != first))
+    cluster.until(lambda: bool(cluster.leader("orders", number)))
+    node = cluster.node(cluster.leader("orders", number))
+    assert not node.led.streams[f"logs/orders/{number}"].is_settled
+    deaths = dict.fromkeys(range(2), ("rejected", 1))
+    pick = Named("orders", number, "billing", ("orders.dlq", 0), 0, deaths, Bounds(10, 1000))
+    reading = Reading(Errands(Wishes(0)), node.led, Nobody(), "orders", number, pick)
+    reading.go()
+    assert reading.has_ended
+    assert reading.refusal is not None
+    assert reading.refusal.code is Code.UNAVAILABLE
+    assert pick.missing == []
+
+
+class Nobody:
+    """Who asks in nobody's name, and hears of nothing."""
+
+    def answered(self, now: int, number: int, reply: object) -> None:
+        """Nothing is asked."""
+        raise AssertionError(reply)
