@@ -5,10 +5,14 @@ import sys
 import click
 
 from goqueue.cli.main import main as run_goqueue
+from goqueue.spark.commands.checking import check
 from goqueue.spark.commands.exporting import export
+from goqueue.spark.commands.facts import facts
 from goqueue.spark.commands.importing import import_
 from goqueue.spark.commands.opening import Wanted, parse_settings
 from goqueue.spark.commands.packaging import package
+from goqueue.spark.commands.replaying import replay
+from goqueue.spark.commands.reporting import report
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -40,7 +44,7 @@ def spark(context: click.Context, master: str, memory: str, pairs: tuple[str, ..
     context.obj = Wanted(master, memory, parse_settings(pairs))
 
 
-for _command in (export, import_, package):
+for _command in (replay, report, check, facts, export, import_, package):
     spark.add_command(_command)
 
 

@@ -67,6 +67,7 @@ TINY = Sizes(
     failovers=1,
     replicated_batches=10,
     behind_bytes=MB,
+    spark_records=100,
 )
 UNSYNCED = LogConfig(fsync=Fsync.NONE)
 
