@@ -153,7 +153,7 @@ def capture(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
 def spark(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
     """Measure Spark over topics and captures, beside Spark over Parquet.
 
-    It needs a Java. Spark runs on two cores of this machine. It takes about three minutes, and up to 3 GB of disk that
+    It needs a Java. Spark runs on two cores of this machine. It takes about six minutes, and up to 3 GB of disk that
     it gives back.
     """
     sizes = QUICK if quick else FULL

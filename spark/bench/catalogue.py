@@ -6,7 +6,7 @@ from goqueue.cli.bench.figures import Entry
 from goqueue.cli.bench.sizes import Sizes
 from goqueue.spark.commands.opening import expect_java, expect_spark
 
-_GROUPS = ("reading", "extracting", "reporting", "writing", "replaying")
+_GROUPS = ("reading", "extracting", "reporting", "checking", "writing", "replaying")
 
 
 def entries(sizes: Sizes) -> list[Entry]:
