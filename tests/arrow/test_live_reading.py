@@ -2,7 +2,7 @@
 
 import logging
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -33,13 +33,6 @@ COUNT = 50
 TRIES = 10_000
 NUMBERS = count()
 OFFSET = pa.schema([ARROW_SCHEMA.field("offset")])
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """A broker of one node."""
-    with Broker() as running:
-        yield running
 
 
 @pytest.fixture

@@ -26,13 +26,6 @@ class Died(Exception):
     """What ends an attempt in the middle."""
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """A broker of one node."""
-    with Broker() as running:
-        yield running
-
-
 @pytest.fixture
 def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
     """A topic of three partitions, for one test."""

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from goqueue.spark.session import open_session
+from goqueue.testing import Broker
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +29,10 @@ def spark() -> Iterator[SparkSession]:
 def folder(tmp_path: Path) -> Path:
     """Where a data folder may come to lie."""
     return tmp_path / "goqueue-data"
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """A broker of one node, for all tests here: each makes topics of its own."""
+    with Broker() as running:
+        yield running

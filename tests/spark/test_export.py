@@ -1,6 +1,5 @@
 """Topics into Parquet by Spark: from segments and from a running broker, again and again, each record once."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,13 +18,6 @@ from goqueue.testing import Broker
 from goqueue.transports.client.connection import connect
 from goqueue.transports.client.errors import TopicNotFound
 from tests.spark.test_segments_source import write
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """A broker of one node."""
-    with Broker() as running:
-        yield running
 
 
 @pytest.fixture

@@ -21,13 +21,6 @@ PUSHING = "spark.sql.python.filterPushdown.enabled"
 NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """A broker of one node."""
-    with Broker() as running:
-        yield running
-
-
 @pytest.fixture
 def topic(broker: Broker) -> str:
     """A topic of two partitions, with forty messages in each, a minute apart."""

@@ -26,13 +26,6 @@ Pieces = Iterator[pa.RecordBatch]
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """A broker of one node."""
-    with Broker() as running:
-        yield running
-
-
 @pytest.fixture
 def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
     """A topic for one test."""
