@@ -196,7 +196,10 @@ class Reading:
     def _polled(self, reply: Polled) -> None:
         for part in reply.parts:
             place = self.places.get((part.topic, part.partition))
-            if place is not None:
+            if place is None:
+                # The answer that told of this partition was lost; what came of it is not given again.
+                self.has_lost_messages = True
+            else:
                 # Where the topic is another one of that name, it begins anew.
                 place.committed = min(place.committed, part.first_offset)
                 place.offset = part.end_offset
