@@ -65,7 +65,8 @@ class Client:
                 self.acknowledged.append(self.under_way.popleft())
         else:
             assert isinstance(result, Refusal)
-            assert result.code in (Code.UNAVAILABLE, Code.OUT_OF_ORDER), result
+            assert result.code in (Code.UNAVAILABLE, Code.OUT_OF_ORDER, Code.DUPLICATE), result
+            assert result.code is not Code.DUPLICATE or sent.offset >= 0, "it was never taken"
 
 
 class Broker:
