@@ -22,6 +22,11 @@ def agreed_topics(node: Node) -> dict[str, Topic]:
     return {**node._agreement.state.topics}
 
 
+def written_index(node: Node) -> int:
+    """The end of what is agreed on and in the node's log; a disk that failed may have brought back what was cut."""
+    return min(agreed_index(node), node._agreement._quorum.agreed)
+
+
 def is_written(node: Node) -> bool:
     """Whether what a node has of what is agreed lies in its log, and nothing waits that would change that."""
     journal = node._agreement._journal

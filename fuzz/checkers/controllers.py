@@ -6,7 +6,7 @@ from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.records.record import iterate
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import agreed_index, is_written, term, whole_batches
+from goqueue.fuzz.insight import is_written, term, whole_batches, written_index
 from goqueue.storage.layout import LOG_ENDING
 
 Entry = tuple[int, str]
@@ -33,7 +33,7 @@ class Controllers(Checker):
             first = self._who.setdefault(term(node), broker.node_id)
             if first != broker.node_id:
                 raise Violation(f"{first} and {broker.node_id} are both controllers in term {term(node)}")
-        index, seen = agreed_index(node), self._seen.get(broker.node_id, (0, 0))
+        index, seen = written_index(node), self._seen.get(broker.node_id, (0, 0))
         # A log that is closed, or about to be cut, is not what its node goes by.
         if seen != (broker.disk.life, index) and is_written(node):
             begin = seen[1] if seen[0] == broker.disk.life else 0
