@@ -4,6 +4,9 @@ A chain is the offsets of one key in order. Its first is ready, waiting or lease
 is freed when the first is settled or given up. Keys are known by a hash: two that share one wait for each other, which
 costs time and breaks nothing.
 
+An offset may turn out to have a key when later ones of that key are in their chain: a crash has taken the end of a topic
+that is not synced, and what came instead has other keys; or the group has not always gone by keys. It goes by itself.
+
 Invariant: an offset is in one chain only, and a chain is never empty.
 """
 
@@ -23,13 +26,14 @@ class Chains:
         return key in self._chains
 
     def add(self, offset: int, key: int) -> None:
-        """Put an offset behind the others of its key."""
+        """Put an offset behind the others of its key, if all of them come before it."""
         chain = self._chains.get(key)
         if chain is None:
             self._chains[key] = deque((offset,))
-        else:
-            assert chain[-1] < offset
+        elif chain[-1] < offset:
             chain.append(offset)
+        else:
+            return
         self._keys[offset] = key
 
     def leave(self, start: int, end: int) -> list[int]:
