@@ -4,8 +4,9 @@ A chain is the offsets of one key in order. Its first is ready, waiting or lease
 is freed when the first is settled or given up. Keys are known by a hash: two that share one wait for each other, which
 costs time and breaks nothing.
 
-An offset may turn out to have a key when later ones of that key are in their chain: a crash has taken the end of a topic
-that is not synced, and what came instead has other keys; or the group has not always gone by keys. It goes by itself.
+An offset may turn out to have a key when later ones of that key are in their chain: a crash has taken the end of a
+topic that is not synced, and what came instead has other keys; or the group has not always gone by keys. It goes by
+itself.
 
 Invariant: an offset is in one chain only, and a chain is never empty.
 """
