@@ -12,7 +12,7 @@ import pytest
 
 from goqueue.testing import Broker
 from tests.cli.commands import run, said
-from tests.transports.clustered import Cluster, clustered
+from tests.transports.clustered import HOST, Cluster, clustered
 from tests.transports.serving import in_thread
 from tests.transports.serving import run as run_trio
 
@@ -75,7 +75,7 @@ def test_a_wrong_command_line_is_refused(arguments: tuple[str, ...], complaint: 
 
 def test_nodes_are_drained_and_partitions_moved_by_command(tmp_path: Path) -> None:
     async def scenario(cluster: Cluster) -> None:
-        address = f"127.0.0.1:{cluster['b'].http}"
+        address = f"{HOST}:{cluster['b'].http}"
 
         async def ask(*arguments: str) -> str:
             return await in_thread(lambda: said(address, *arguments))

@@ -21,8 +21,9 @@ from goqueue.transports.peers.network import Network
 from goqueue.transports.rest.edge import Rest
 from goqueue.transports.runtime import Runtime
 from goqueue.transports.trio_server import Server
+from tests.transports.loopback import OWN_HOST
 
-HOST = "127.0.0.1"
+HOST = OWN_HOST
 _MS = 1_000_000
 
 

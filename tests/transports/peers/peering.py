@@ -15,8 +15,9 @@ from goqueue.transports.peers.connection import PeerLimits
 from goqueue.transports.peers.hello import Hello
 from goqueue.transports.peers.network import Home, Network
 from goqueue.transports.peers.tls import PeerTls
+from tests.transports.loopback import OWN_HOST
 
-HOST = "127.0.0.1"
+HOST = OWN_HOST
 # Nothing in a test waits for a second.
 LIMITS = PeerLimits(pause_first_s=0.005, pause_most_s=0.05, pause_refused_s=0.05)
 

@@ -16,7 +16,7 @@ from goqueue.transports.peers.connection import PeerLimits
 from goqueue.transports.peers.frames import Kind, framed
 from goqueue.transports.peers.hello import MAGIC, Hello
 from goqueue.transports.peers.tls import PeerTls, peer_tls
-from tests.transports.peers.peering import LIMITS, Station, raw, station, until
+from tests.transports.peers.peering import HOST, LIMITS, Station, raw, station, until
 from tests.transports.serving import in_thread, run
 
 
@@ -113,7 +113,7 @@ def test_a_peer_that_is_lost_and_still_listens_is_not_gone() -> None:
 
 def test_who_was_called_by_an_address_alone_is_known_by_the_name_it_gives() -> None:
     async def test() -> None:
-        async with station("a").open() as a, station("b", PeerAddress("", "127.0.0.1", a.port)).open() as b:
+        async with station("a").open() as a, station("b", PeerAddress("", HOST, a.port)).open() as b:
             await until(joined(a, b))
             assert b.met == ["a"]
 
@@ -199,8 +199,8 @@ def test_a_node_that_finds_its_own_address_leaves_itself_alone() -> None:
         async with station("a").open() as a:
             a.network.find(a.place)
             assert a.network.callees == []
-            a.network.find(PeerAddress("", "127.0.0.1", a.port))
-            assert a.network.callees == [f"127.0.0.1:{a.port}"]
+            a.network.find(PeerAddress("", HOST, a.port))
+            assert a.network.callees == [f"{HOST}:{a.port}"]
             await until(lambda: a.network.callees == [])
             assert a.network.peers == []
             assert a.said == []
@@ -403,7 +403,7 @@ def test_what_waits_for_a_peer_that_reads_nothing_is_bounded() -> None:
 
 def secured(authority: trustme.CA, name: str) -> PeerTls:
     """What a node goes by whose certificate is of this authority."""
-    certificate = authority.issue_cert("127.0.0.1", common_name=name)
+    certificate = authority.issue_cert(HOST, common_name=name)
     chain = b"".join(each.bytes() for each in certificate.cert_chain_pems)
     with TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("cert", "key", "ca")]
