@@ -1,4 +1,4 @@
-"""What every test runs under: no stopwatch in Hypothesis, Spark only where there is a Java, long tests on demand."""
+"""What every test runs under: no stopwatch in Hypothesis, Spark only where there is a Java."""
 
 import functools
 import os
@@ -32,20 +32,12 @@ def java_runs() -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Long tests are asked for."""
-    parser.addoption("--long", action="store_true", help="run the tests too that take minutes")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Marks are to be known."""
-    config.addinivalue_line("markers", "long: takes minutes, and runs when asked for by --long")
+    """Tests that are drawn from seeds go on for minutes where that is asked for."""
+    parser.addoption("--long", action="store_true", help="draw minutes of storms, not seconds")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is under tests/spark runs where a Java does, and what is long where it is asked for."""
-    for item in items:
-        if item.get_closest_marker("long") and not config.getoption("--long"):
-            item.add_marker(pytest.mark.skip(reason="takes minutes: ./dev test --long"))
+    """What is under tests/spark runs where a Java does."""
     for_spark = [item for item in items if item.path.is_relative_to(SPARK_TESTS)]
     if not for_spark:
         return

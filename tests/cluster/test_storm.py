@@ -1,4 +1,7 @@
-"""Three real brokers in a storm: for minutes one or another is killed, paused, stopped or cut off, under load."""
+"""Three real brokers in a storm: one or another is killed, paused, stopped or cut off, again and again, under load.
+
+A short storm is part of every run; `--long` has three long ones.
+"""
 
 import time
 from pathlib import Path
@@ -13,7 +16,7 @@ from goqueue.cli.bench.local_cluster import LocalBroker, LocalCluster, cluster_o
 from tests.cluster import namespaces
 
 NODES, PARTITIONS = 3, 4
-ROUNDS = 12
+SHORT, LONG = 3, 12
 PACE = Pace(streams=6, interval_s=0.02)
 WITHIN_S = 90.0
 
@@ -44,10 +47,10 @@ async def trouble(net: namespaces.Network, place: int, broker: LocalBroker, rand
             net.mend(peer, place)
 
 
-async def storm(cluster: LocalCluster, net: namespaces.Network, random: Random) -> Load:
+async def storm(cluster: LocalCluster, net: namespaces.Network, random: Random, rounds: int) -> Load:
     names = [*cluster.brokers]
     async with loaded(cluster.addresses, "storm", PACE) as load:
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             name = random.choice(names)
             broker = cluster.brokers[name]
             await trouble(net, names.index(name), broker, random)
@@ -59,9 +62,13 @@ async def storm(cluster: LocalCluster, net: namespaces.Network, random: Random) 
     return load
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
-def test_nothing_is_lost_twice_or_out_of_order(tmp_path: Path, seed: int) -> None:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """How many storms there are, and how long each is."""
+    storms = [(seed, LONG) for seed in range(3)] if metafunc.config.getoption("--long") else [(0, SHORT)]
+    metafunc.parametrize(("seed", "rounds"), storms)
+
+
+def test_nothing_is_lost_twice_or_out_of_order(tmp_path: Path, seed: int, rounds: int) -> None:
     if reason := namespaces.why_impossible():
         pytest.skip(reason)
     with namespaces.network(NODES) as net:
@@ -69,8 +76,9 @@ def test_nothing_is_lost_twice_or_out_of_order(tmp_path: Path, seed: int) -> Non
         try:
             cluster.start()
             cluster.create("storm", PARTITIONS, NODES, min_insync_replicas=2)
-            load = trio.run(storm, cluster, net, Random(seed))
+            load = trio.run(storm, cluster, net, Random(seed), rounds)
         finally:
             cluster.clear()
     assert load.errors == []
+    assert len(load.history.acknowledged) > rounds * PARTITIONS
     assert violations(load.history) == []
