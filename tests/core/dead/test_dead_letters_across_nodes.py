@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from goqueue.core.cluster.verbs import ElectLeaders
 from goqueue.core.dead.letters import GROUP, OFFSET, PARTITION, REASON, TOPIC
 from goqueue.core.dead.picking import Bounds, Named
 from goqueue.core.dead.reading import Reading
@@ -27,7 +28,7 @@ from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
 from tests.core.driven_cluster import DrivenCluster
-from tests.core.test_clustered_nodes import all_registered, publish, read, with_topic
+from tests.core.test_clustered_nodes import all_registered, partitions_of, publish, read, with_topic
 from tests.storage.worked_broker import receipts
 
 PARTITIONS = 3
@@ -185,6 +186,32 @@ def test_a_redrive_survives_the_death_of_any_leader_and_sends_each_letter_once(v
     assert (done.state, done.error) == (RedriveState.DONE, "")
     assert revived(cluster) == all_of(30)
     assert counted(cluster, cluster.living()[0]) == {"orders.dlq": 0}
+
+
+def test_a_limited_redrive_goes_on_when_a_partition_that_was_done_gets_another_leader() -> None:
+    """Of 28 letters 20 are in the first two partitions, which one node leads until a third is under way."""
+    cluster = with_letters(10)
+    home, second = cluster.leader("orders.dlq", 0), cluster.leader("orders.dlq", 1)
+    assert home != second
+    cluster.kill(second)
+    cluster.until(lambda: cluster.leader("orders.dlq", 1) == home)
+    cluster.start(second)
+    cluster.until(lambda: all(len(one.isr) == 3 for one in partitions_of(cluster, home, "orders.dlq")))
+    redrive = begun(cluster, home, StartRedrive("orders", limit=28, rate=10))
+    cluster.until(lambda: moved(cluster, home, redrive) > 20)
+    cluster.answer(home, ElectLeaders("orders.dlq", 1))
+    cluster.until(lambda: cluster.leader("orders.dlq", 1) == second)
+    assert moved(cluster, home, redrive) < 28
+    done = ended(cluster, redrive.redrive_id)
+    assert (done.state, done.moved) == (RedriveState.DONE, 28)
+    assert revived(cluster).total() == 28
+
+
+def moved(cluster: DrivenCluster, name: str, redrive: RedriveReply) -> int:
+    """How many letters a redrive has moved, by the word of a node."""
+    reply = cluster.answer(name, DescribeRedrive(redrive.redrive_id))
+    assert isinstance(reply, RedriveReply), reply
+    return reply.moved
 
 
 def test_the_tally_of_a_redrive_that_has_ended_is_closed_everywhere() -> None:
