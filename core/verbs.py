@@ -92,6 +92,9 @@ class Refusal:
     retry_after_ms: int = 0
     # The node to be asked instead, if it is known.
     leader: str = ""
+    # Of a numbered batch that was refused: after how many records it may be divided, so that what is stored of it is
+    # recognised.
+    divide_at: int = 0
 
 
 # --- topics

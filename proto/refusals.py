@@ -25,6 +25,7 @@ def refusal(refused: Refusal) -> v1.Refusal:
         message=refused.message,
         field=field_name(refused.field),
         retry_after_ms=retry_after_ms,
+        divide_at=refused.divide_at,
     )
 
 
@@ -40,7 +41,7 @@ def read_refusal(message: v1.Refusal) -> Refusal:
     code = Code.UNAVAILABLE
     with suppress(ValueError):
         code = Code(fields["code"])
-    return Refusal(code, fields["message"], fields["field"], fields["retry_after_ms"])
+    return Refusal(code, fields["message"], fields["field"], fields["retry_after_ms"], divide_at=fields["divide_at"])
 
 
 def invalid(message: str, field: str) -> Refusal:

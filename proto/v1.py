@@ -70,6 +70,12 @@ class Refusal(betterproto.Message):
     When it makes sense to try again; 0 if nothing suggests that it ever will.
     """
 
+    divide_at: int = betterproto.uint32_field(5)
+    """
+    Of a numbered batch whose beginning is stored in a batch of its own: after how many records that ends. Sent in two
+     batches, divided there, it is recognised. 0 if nothing suggests that this would help.
+    """
+
 
 @dataclass(eq=False, repr=False)
 class Header(betterproto.Message):

@@ -51,12 +51,15 @@ def encode_refusal(message: Refusal) -> bytes:
     value = fields["retry_after_ms"]
     if value is not UNSET and value:
         parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Refusal.retry_after_ms"))
+    value = fields["divide_at"]
+    if value is not UNSET and value:
+        parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Refusal.divide_at"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_Refusal = {1: "code", 2: "message", 3: "field", 4: "retry_after_ms"}
+NAMES_Refusal = {1: "code", 2: "message", 3: "field", 4: "retry_after_ms", 5: "divide_at"}
 
 
 def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -69,6 +72,7 @@ def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int |
     of_message = ""
     of_field = ""
     of_retry_after_ms = 0
+    of_divide_at = 0
     try:
         while at < end:
             begin = at
@@ -108,6 +112,12 @@ def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int |
                 if of_retry_after_ms > 127:
                     of_retry_after_ms, at = varint(data, at - 1)
                     of_retry_after_ms &= 0xFFFFFFFF
+            elif tag == 40:
+                of_divide_at = data[at]
+                at += 1
+                if of_divide_at > 127:
+                    of_divide_at, at = varint(data, at - 1)
+                    of_divide_at &= 0xFFFFFFFF
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -123,6 +133,7 @@ def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int |
         "message": of_message,
         "field": of_field,
         "retry_after_ms": of_retry_after_ms,
+        "divide_at": of_divide_at,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},

@@ -34,9 +34,13 @@ MISPLACED = frozenset((str(Code.TOPIC_NOT_FOUND), str(Code.PARTITION_NOT_FOUND),
 
 @define
 class Failure:
-    """A code for programs, a sentence for a person, the field it is about, and when to try again if that is known."""
+    """A code for programs, a sentence for a person, the field it is about, and when to try again if that is known.
+
+    `divide_at` says after how many records a numbered batch may be divided, if that helps.
+    """
 
     code: str
     message: str
     field: str = ""
     retry_after_ms: int = 0
+    divide_at: int = 0

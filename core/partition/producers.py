@@ -8,8 +8,9 @@ A batch that equals one of the last five is answered as that one was; a producer
 lies before these was taken, but where is not remembered: the refusal has a code of its own, since whoever repeats a
 long work from its beginning wants to know no more than that. It says that the batch is there, as an acknowledgement
 does, so it waits for as much: until all before the oldest of the five is acknowledged. One that lies among the last
-five, or reaches past them, and equals none is out of order: its sequences were used for something else. A higher epoch
-begins at 0 and shuts the lower ones out.
+five, or reaches past them, and equals none is out of order: its sequences were used for something else. Where one of
+these ends within it the refusal says so, for whoever repeats a work with longer batches: divided there, what is stored
+of it is found. A higher epoch begins at 0 and shuts the lower ones out.
 
 A producer of which nothing is known begins at 0, or is refused. Kafka accepts any first sequence, since it may have
 forgotten an idle producer. But the same is seen of a new one whose first batch was refused or lost in a crash: taking
@@ -83,7 +84,14 @@ def _out_of_turn(producers: Producers, header: Header, expected: int) -> Produce
         f"sequences {first} to {last} of producer {producer_id} were taken in other batches, at least in part: expected"
         f" {expected}, and they are none of the last batches"
     )
-    return Refusal(Code.OUT_OF_ORDER, message, "batch")
+    return Refusal(Code.OUT_OF_ORDER, message, "batch", divide_at=_divide_at(remembered, header))
+
+
+def _divide_at(remembered: list[Produced], header: Header) -> int:
+    """After how many records of a batch one that is stored begins or ends; 0 where none does."""
+    borders = [remembered[0].first_sequence, *(advance(one.last_sequence, 1) for one in remembered)]
+    counts = [_distance(header.base_sequence, border) for border in borders]
+    return min((count for count in counts if 0 < count <= header.last_offset_delta), default=0)
 
 
 def _distance(sequence: int, later: int) -> int:

@@ -1,4 +1,4 @@
-"""What an earlier attempt stored in other batches than this one makes: found piece by piece, and the rest sent.
+"""What an earlier attempt stored in other batches than this one makes: a refused batch is divided where theirs end.
 
 A task cannot tell the end of its rows from the death of whoever hands them over: Spark closes the stream either way,
 and the last batches are sealed with too few rows. They are stored, and rightly so, as a beginning of what is to be
@@ -6,14 +6,11 @@ written. But the next attempt fills the same batches further, and the broker ref
 taken, in other batches.
 
 A batch that equals a stored one is answered as that one was, and one that begins where nothing is stored yet is taken;
-all others are refused and change nothing. So of a refused batch the beginnings are tried, until one is known; then what
-comes behind it. The refusal says which sequence is expected, and there the cut was, unless several attempts have died.
+all others are refused and change nothing. The refusal says where the first of the stored batches ends within the
+refused one. Divided there, its beginning is recognised, and what comes behind it is sent, or divided again.
 
-If no beginning is known, the rows are others than those that are stored.
+If there is no such place, or the beginning is not recognised, the rows are others than those that are stored.
 """
-
-import re
-from collections.abc import Iterator
 
 from attrs import evolve
 
@@ -22,22 +19,6 @@ from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT32_MAX
 from goqueue.spark.sinking.packing import Packed
-
-_EXPECTED = re.compile(r"expected (?:sequence )?([0-9]+)")
-
-
-def beginnings(packed: Packed, refusal: str) -> Iterator[int]:
-    """How many rows of a refused batch may be one that is stored, the likeliest first; never all of them."""
-    expected = _EXPECTED.search(refusal)
-    likely = 0
-    if expected is not None:
-        likely = (int(expected[1]) - read_header(packed.content).base_sequence) & INT32_MAX
-    if likely > INT32_MAX // 2:
-        # What comes before it is missing, so nothing of it can be there.
-        return
-    if 0 < likely < packed.count:
-        yield likely
-    yield from (count for count in range(1, packed.count) if count != likely)
 
 
 def divided(packed: Packed, count: int) -> tuple[Packed, Packed]:

@@ -27,7 +27,7 @@ from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Code
 from goqueue.proto import v1
 from goqueue.spark.sinking.errors import MismatchError, UnwritableError
-from goqueue.spark.sinking.mending import beginnings, divided
+from goqueue.spark.sinking.mending import divided
 from goqueue.spark.sinking.options import WriteOptions
 from goqueue.spark.sinking.packing import Packed
 from goqueue.transports.client import lost
@@ -177,21 +177,14 @@ class Outlet:
                 self._stored(rest, parcel.offset)
                 return
             failure = parcel.failure
-            if failure.code == Code.OUT_OF_ORDER:
-                rest = self._find_beginning(rest, failure)
-        self._fail(rest, failure)
-
-    def _find_beginning(self, packed: Packed, refusal: Failure) -> Packed:
-        """What is left of a refused batch behind the rows with which it begins and that are stored as they are."""
-        for count in beginnings(packed, refusal.message):
-            front, back = divided(packed, count)
+            if not 0 < failure.divide_at < rest.count:
+                break
+            front, rest = divided(rest, failure.divide_at)
             parcel = self._try(front)
-            if parcel.failure is None:
-                self._stored(front, parcel.offset)
-                return back
-            if parcel.failure.code != Code.OUT_OF_ORDER:
+            if parcel.failure is not None:
                 self._fail(front, parcel.failure)
-        return self._fail(packed, refusal)
+            self._stored(front, parcel.offset)
+        self._fail(rest, failure)
 
     def _try(self, packed: Packed) -> Parcel:
         """Send a batch, and wait for what becomes of it."""

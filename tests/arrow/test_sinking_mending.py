@@ -1,10 +1,10 @@
-"""Which beginnings of a refused batch are tried, and what a batch is divided into."""
+"""What a refused batch is divided into."""
 
 from goqueue.core.records.batch import Codec, Lane, read_header
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT32_MAX
-from goqueue.spark.sinking.mending import beginnings, divided
+from goqueue.spark.sinking.mending import divided
 from goqueue.spark.sinking.packing import Packed
 
 ROWS = [(number, b"k", b"value %d" % number, (("h", None),)) for number in range(6)]
@@ -16,22 +16,7 @@ def batch(sequence: int, codec: Codec = Codec.NONE) -> Packed:
     return Packed("orders", 1, content, len(ROWS), 10, has_times=True)
 
 
-def test_the_cut_that_the_broker_tells_of_is_tried_first() -> None:
-    assert [*beginnings(batch(100), "…: expected 104, and they are none of the last batches")] == [4, 1, 2, 3, 5]
-
-
-def test_without_such_a_word_all_are_tried() -> None:
-    assert [*beginnings(batch(100), "out of order")] == [1, 2, 3, 4, 5]
-    assert [*beginnings(batch(100), "expected 200, and more")] == [1, 2, 3, 4, 5]
-
-
-def test_behind_a_gap_nothing_is_tried() -> None:
-    assert [*beginnings(batch(100), "left a gap: expected sequence 90, found 100")] == []
-    assert [*beginnings(batch(100), "left a gap: expected 90, found 100")] == []
-
-
 def test_sequences_go_on_behind_the_largest() -> None:
-    assert next(beginnings(batch(INT32_MAX - 1), "expected 1, …")) == 3
     front, back = divided(batch(INT32_MAX - 1), 3)
     assert [read_header(one.content).base_sequence for one in (front, back)] == [INT32_MAX - 1, 1]
 

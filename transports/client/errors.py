@@ -277,4 +277,4 @@ def bad_reply(kind: str, why: object, topic: str = "") -> ClientError:
 
 def refusal_failure(refusal: v1.Refusal) -> Failure:
     """A Refusal of the wire as a failure."""
-    return Failure(refusal.code, refusal.message, refusal.field, refusal.retry_after_ms)
+    return Failure(refusal.code, refusal.message, refusal.field, refusal.retry_after_ms, refusal.divide_at)

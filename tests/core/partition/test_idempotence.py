@@ -122,24 +122,29 @@ def test_a_batch_that_reaches_past_what_was_taken_is_out_of_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "count", "code"),
+    ("first", "count", "code", "divide_at"),
     [
-        (0, 4, Code.DUPLICATE),
-        (1, 3, Code.DUPLICATE),
-        (2, 3, Code.OUT_OF_ORDER),
-        (4, 1, Code.OUT_OF_ORDER),
-        (0, 14, Code.OUT_OF_ORDER),
-        (0, 20, Code.OUT_OF_ORDER),
+        (0, 4, Code.DUPLICATE, 0),
+        (1, 3, Code.DUPLICATE, 0),
+        (2, 3, Code.OUT_OF_ORDER, 2),
+        (4, 1, Code.OUT_OF_ORDER, 0),
+        (4, 3, Code.OUT_OF_ORDER, 2),
+        (12, 4, Code.OUT_OF_ORDER, 2),
+        (15, 1, Code.OUT_OF_ORDER, 0),
+        (0, 14, Code.OUT_OF_ORDER, 4),
+        (0, 20, Code.OUT_OF_ORDER, 4),
     ],
 )
-def test_a_batch_with_other_borders_is_a_duplicate_only_before_what_is_remembered(
-    first: int, count: int, code: Code
+def test_a_batch_with_other_borders_is_a_duplicate_only_before_what_is_remembered_and_told_where_to_divide_it(
+    first: int, count: int, code: Code, divide_at: int
 ) -> None:
     partition = partition_of()
     for begin in range(0, 14, 2):
         send(partition, sequenced(begin, 2))
     settle(partition)
-    assert refused(send(partition, sequenced(first, count)))[0] is code
+    [result] = send(partition, sequenced(first, count)).results
+    assert isinstance(result, Refusal)
+    assert (result.code, result.divide_at) == (code, divide_at)
 
 
 def test_a_duplicate_whose_place_is_forgotten_waits_until_what_it_repeats_is_acknowledged() -> None:
@@ -313,6 +318,15 @@ class Model:
         forgotten = forgotten + [one for begin, end, _ in taken[:-5] for one in ring(begin, end)]
         return Code.DUPLICATE if set(ring(first, last)) <= set(forgotten) else Code.OUT_OF_ORDER
 
+    def divides(self, header: Header) -> int:
+        """After how many records of a batch that is out of order the first border of the last five lies in it."""
+        number, first = header.producer_id, header.base_sequence
+        if self.epochs.get(number, -1) != header.producer_epoch:
+            return 0
+        borders = {border for begin, end, _ in self.taken[number][-5:] for border in (begin, advance(end, 1))}
+        within = (count for count in range(1, header.last_offset_delta + 1) if advance(first, count) in borders)
+        return next(within, 0)
+
     def enter(self, header: Header, offset: int) -> None:
         """Note a batch that was taken."""
         number, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
@@ -329,7 +343,7 @@ def ring(first: int, last: int) -> list[int]:
 
 
 attempts = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(-1, 1), st.integers(-9, 2), st.integers(1, 3)),
+    st.tuples(st.integers(0, 2), st.integers(-1, 1), st.integers(-9, 2), st.integers(1, 4)),
     max_size=60,
 )
 
@@ -356,6 +370,7 @@ def test_the_table_judges_as_a_memory_of_everything_does(
             assert verdict.refusal.code is expected
         elif isinstance(verdict, Refusal):
             assert verdict.code is expected
+            assert verdict.divide_at == (model.divides(header) if expected is Code.OUT_OF_ORDER else 0)
         else:
             assert expected is None
             offset += 10
