@@ -1,12 +1,12 @@
 """What a capture leaves out of letters: records of clients, which the node passes on without having seen them.
 
 Replication and forwarding carry the same batches that clients sent. A follower looks at a batch's header and at its
-CRC and copies the rest; whoever carries out a forwarded request judges its batch as that of a client; and an answer
-that was asked for on behalf of a client goes to the client. So a stand-in does for each (`skeleton`).
+CRC and copies the rest; whoever carries out a forwarded request judges its batch as that of a client; and what another
+node has read for a client, or for the poll of one, goes to the client. So a stand-in does for each (`skeleton`).
 
-Kept whole is whatever a node writes for itself or reads itself: the broker's own topics, ledgers and schedules, batches
-under one of its own producer ids, such as dead letters, what is asked and answered on behalf of a node, and single
-messages, of which nodes build batches.
+Kept whole is whatever a node writes for itself or looks into: the broker's own topics, ledgers and schedules, batches
+under one of its own producer ids, such as dead letters, batches that a node publishes, and single messages, of which
+nodes build batches.
 """
 
 from typing import Any
@@ -17,6 +17,7 @@ from goqueue.core.capture.values import Run
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.messages import Answered, Forwarded
+from goqueue.core.groups.verbs import Polled
 from goqueue.core.log.producers import OWN_IDS
 from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header, split
@@ -70,21 +71,19 @@ class Letters:
 
     def _answered(self, sender: str, letter: Answered) -> Answered:
         reply = letter.reply
-        if not isinstance(reply, Fetched | PolledWork) or not self._is_for_client(sender, letter):
-            return letter
-        if isinstance(reply, Fetched):
+        if isinstance(reply, Fetched) and not self._is_looked_at(sender, letter.number):
             return evolve(letter, reply=evolve(reply, batches=shortened(reply.batches)))
-        parts = [evolve(part, batches=shortened(part.batches)) for part in reply.parts]
-        return evolve(letter, reply=evolve(reply, parts=parts))
+        if isinstance(reply, Polled | PolledWork):
+            parts: list[Any] = [evolve(part, batches=shortened(part.batches)) for part in reply.parts]
+            return evolve(letter, reply=evolve(reply, parts=parts))
+        return letter
 
-    def _is_for_client(self, sender: str, letter: Answered) -> bool:
-        """Whether an answer is passed on unseen."""
+    def _is_looked_at(self, sender: str, number: int) -> bool:
+        """Whether the node itself sees the records of an answer to a `Fetch`."""
         peering = self.node._peering
-        asked = None if peering is None else peering.dispatch.asked(sender, letter.number)
-        if asked is None or asked.is_own:
-            return False
-        request = asked.request
-        return not isinstance(request, Fetch) or (request.side is Side.DATA and not request.looks)
+        asked = None if peering is None else peering.dispatch.asked(sender, number)
+        request = None if asked is None else asked.request
+        return isinstance(request, Fetch) and (request.looks or request.side is not Side.DATA)
 
 
 def shortened(run: Readable) -> Any:

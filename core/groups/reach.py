@@ -128,7 +128,7 @@ class Reach:
         """Hear of what comes behind the known end of a partition."""
         span = self.ends(*slot)
         if span is not None and slot not in self._scouts and slot not in self._pauses:
-            number = self._wishes.ask(Fetch(*slot, span[1], 1, _SCOUT_NS, looks=True))
+            number = self._wishes.ask(Fetch(*slot, span[1], 1, _SCOUT_NS))
             self._scouts[slot] = number
             self._asked[number] = slot
 

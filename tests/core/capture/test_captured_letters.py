@@ -10,7 +10,7 @@ from goqueue.core.capture.letters import Letters
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.values import Run, ValueWriter
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
+from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, Polled, PollGroup
 from goqueue.core.records.batch import HEADER_BYTES, stamp, validate
 from goqueue.core.records.build import encode
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
@@ -59,6 +59,33 @@ def test_batches_that_are_forwarded_copied_and_fetched_for_clients_are_kept_with
         assert SECRET in bytes(fetched.batches)
     assert not any(SECRET in block for block in noted(notes))
     assert all(one.told_again() > 100 for one in notes)
+
+
+@pytest.mark.parametrize("mode", GroupMode)
+def test_what_members_read_by_way_of_other_nodes_is_kept_without_records(mode: GroupMode) -> None:
+    """Each node has a member that waits for news: the leader, the coordinator, and who is neither."""
+    cluster, notes, leader = cluster_of_three()
+    for name in cluster.living():
+        joined = cluster.answer(name, JoinGroup(f"of-{name}", ["orders"], mode=mode, session_timeout_ms=600_000))
+        assert isinstance(joined, Joined), joined
+        request = poll_of(mode, f"of-{name}", joined, wait_ns=5_000_000_000)
+        waiting = cluster.ask(name, request)
+        cluster.advance(1_000)
+        assert isinstance(cluster.answer(leader, PublishBatch("orders", 0, batch())), PublishReply)
+        answers = cluster.members[name].answers
+        cluster.until(lambda waiting=waiting, answers=answers: waiting in answers)  # type: ignore[misc]
+        polled = answers.pop(waiting)
+        assert isinstance(polled, Polled | PolledWork)
+        assert any(SECRET in bytes(part.batches) for part in polled.parts)
+    assert not any(SECRET in block for block in noted(notes))
+    assert all(one.told_again() > 100 for one in notes)
+
+
+def poll_of(mode: GroupMode, group: str, joined: Joined, wait_ns: int) -> PollGroup | PollWork:
+    """What a member of a group asks for."""
+    if mode is GroupMode.SHARED:
+        return PollWork(group, joined.member_id, wait_ns=wait_ns)
+    return PollGroup(group, joined.member_id, joined.generation, wait_ns=wait_ns)
 
 
 def test_single_messages_are_kept_whole_by_whoever_makes_batches_of_them_and_not_by_those_who_copy() -> None:
