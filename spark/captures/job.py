@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.core.capture.alterations import parse_alterations
 from goqueue.spark.captures.code import check_code
 from goqueue.spark.captures.files import find_captures
-from goqueue.spark.captures.outcome import SCHEMA_DDL, outcome_of
+from goqueue.spark.captures.outcome import SCHEMA, outcome_of
 from goqueue.spark.captures.summary import ReplaySummary
 from goqueue.spark.captures.task import Work, replayed, work_for
 
@@ -56,5 +57,5 @@ def _carried_out(spark: SparkSession, works: list[Work]) -> list[dict[str, objec
             yield from replayed(works[number] for number in batch.column(0).to_pylist())
 
     numbers = spark.range(0, len(works), 1, len(works))
-    found = numbers.mapInArrow(body, SCHEMA_DDL)
+    found = numbers.mapInArrow(body, from_arrow_schema(SCHEMA))
     return [row.asDict(recursive=True) for row in found.collect()]

@@ -1,75 +1,17 @@
 """What came of replaying a capture file: a row, and the same as an object.
 
-A row travels from a task to the driver as Arrow; `SCHEMA` and `SCHEMA_DDL` say its columns, `FileOutcome` is the same
-as an object. A trouble is what kept a file from being read or from being taken for whole; a divergence is where the
-node said something else than it had said, or died of what it had lived through.
+A row travels from a task to the driver as Arrow; its columns are the fields of `FileOutcome`. A trouble is what kept a
+file from being read or from being taken for whole; a divergence is where the node said something else than it had said,
+or died of what it had lived through.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, get_args, get_origin
 
 import pyarrow as pa
-from attrs import asdict, define, field
+from attrs import asdict, define, field, fields, has
 
-_TROUBLES = pa.list_(pa.struct([("cause", pa.string()), ("words", pa.string())]))
-_DIVERGENCE = pa.struct(
-    [
-        ("event", pa.int64()),
-        ("wall_ms", pa.int64()),
-        ("told", pa.string()),
-        ("expected", pa.string()),
-        ("actual", pa.string()),
-    ]
-)
-_DIFFERENCES = pa.list_(
-    pa.struct(
-        [
-            ("event", pa.int64()),
-            ("wall_ms", pa.int64()),
-            ("told", pa.string()),
-            ("lane", pa.string()),
-            ("side", pa.string()),
-            ("words", pa.string()),
-        ]
-    )
-)
-_COUNTS = pa.list_(
-    pa.struct([("kind", pa.string()), *((side, pa.int64()) for side in ("old", "new", "sooner", "later"))])
-)
-SCHEMA: Final = pa.schema(
-    [
-        ("path", pa.string()),
-        ("node", pa.string()),
-        ("run", pa.int64()),
-        ("sequence", pa.int64()),
-        ("version", pa.string()),
-        ("python", pa.string()),
-        ("wall_ms", pa.int64()),
-        ("first_event", pa.int64()),
-        ("events", pa.int64()),
-        ("size_bytes", pa.int64()),
-        ("seconds", pa.float64()),
-        ("clock_steps", pa.int64()),
-        ("borders", pa.int64()),
-        ("troubles", _TROUBLES),
-        ("divergence", _DIVERGENCE),
-        ("differing", pa.int64()),
-        ("differences", _DIFFERENCES),
-        ("counts", _COUNTS),
-        ("died", pa.string()),
-        ("met", pa.list_(pa.string())),
-    ]
-)
-SCHEMA_DDL: Final = (
-    "path string, node string, run bigint, sequence bigint, version string, python string, wall_ms bigint, "
-    "first_event bigint, events bigint, size_bytes bigint, seconds double, clock_steps bigint, borders bigint, "
-    "troubles array<struct<cause: string, words: string>>, "
-    "divergence struct<event: bigint, wall_ms: bigint, told: string, expected: string, actual: string>, "
-    "differing bigint, differences array<struct<event: bigint, wall_ms: bigint, told: string, lane: string, "
-    "side: string, words: string>>, "
-    "counts array<struct<kind: string, old: bigint, new: bigint, sooner: bigint, later: bigint>>, died string, "
-    "met array<string>"
-)
 # What ends early without being wrong: the last file of a process that was killed.
 TAIL: Final = "tail"
 
@@ -148,6 +90,22 @@ class FileOutcome:
     def is_identical(self) -> bool:
         """Whether all of it was read and came out the same; a tail that a kill cut off does not count."""
         return self.divergence is None and all(trouble.cause == TAIL for trouble in self.troubles)
+
+
+_PLAIN: Final = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+
+
+def _kind(of: Any) -> pa.DataType:  # noqa: ANN401 - what an annotation is
+    """What a field that is annotated so is in Arrow; there, anything may be null."""
+    if has(of):
+        return pa.struct([(each.name, _kind(each.type)) for each in fields(of)])
+    inner = [one for one in get_args(of) if one is not NoneType]
+    if inner:
+        return pa.list_(_kind(inner[0])) if get_origin(of) is list else _kind(inner[0])
+    return _PLAIN[of]
+
+
+SCHEMA: Final = pa.schema(list(_kind(FileOutcome)))
 
 
 def rows_of(outcomes: Iterable[FileOutcome]) -> pa.RecordBatch:

@@ -20,11 +20,7 @@ from goqueue.spark.reports.cells import Integers
 
 KINDS: Final = ("visible", "known", "leads", "committed", "leased", "acked", "doomed")
 COLUMNS: Final = ("kind", "time_us", "first", "end", "value", "group")
-BACKLOG_DDL: Final = (
-    "`group` string, topic string, partition int, slot int, visible bigint, done bigint, lag bigint, lag_max bigint, "
-    "age_ns bigint"
-)
-_SCHEMA: Final = pa.schema(
+BACKLOG: Final = pa.schema(
     [
         ("group", pa.string()),
         ("topic", pa.string()),
@@ -67,8 +63,8 @@ def backlog(facts: pa.Table, topic: str, partition: int, begin: int, width: int,
         table = _rows(visible, group, begin, width, count)
         words = [pa.repeat(pa.scalar(group.name), len(table)), pa.repeat(pa.scalar(topic), len(table))]
         number = pa.repeat(pa.scalar(partition, pa.int32()), len(table))
-        parts.append(pa.table([*words, number, *table.columns], schema=_SCHEMA))
-    return pa.concat_tables(parts) if parts else _SCHEMA.empty_table()
+        parts.append(pa.table([*words, number, *table.columns], schema=BACKLOG))
+    return pa.concat_tables(parts) if parts else BACKLOG.empty_table()
 
 
 def _visible(ordered: pa.Table) -> Progress:

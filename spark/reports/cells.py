@@ -20,8 +20,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 OPEN: Final = -1
 PERCENTILES: Final = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
-CELLS_DDL: Final = "stage string, topic string, reader string, slot int, cell int, messages bigint, longest_ns bigint"
-_CELLS: Final = pa.schema(
+CELLS: Final = pa.schema(
     [
         ("stage", pa.string()),
         ("topic", pa.string()),
@@ -64,7 +63,7 @@ class Cells:
 
     def table(self) -> pa.Table:
         """A row a cell."""
-        arrays: list[list[pa.Array]] = [[] for _ in _CELLS.names]
+        arrays: list[list[pa.Array]] = [[] for _ in CELLS.names]
         for stage, reader, slots, cells, messages, longest in self._parts:
             words = [
                 pa.repeat(pa.scalar(word, pa.string()), len(slots)) for word in (stage, self.topic, reader or None)
@@ -73,7 +72,7 @@ class Cells:
             for column, array in zip(arrays, [*words, *numbers, pa.array(messages), pa.array(longest)], strict=True):
                 column.append(array)
         return pa.table(
-            [pa.chunked_array(column, kind.type) for column, kind in zip(arrays, _CELLS, strict=True)], _CELLS
+            [pa.chunked_array(column, kind.type) for column, kind in zip(arrays, CELLS, strict=True)], CELLS
         )
 
     def _sum(

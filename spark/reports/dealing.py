@@ -24,10 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 LANES: Final = ("normal", "critical", "high", "low", "background")
 COLUMNS: Final = ("kind", "group", "at", "time_us", "first", "end", "lane")
-DEALT_DDL: Final = (
-    "topic string, reader string, lane int, slot int, cell int, messages bigint, wanted double, longest_ns bigint"
-)
-_DEALT: Final = pa.schema(
+ROWS: Final = pa.schema(
     [
         ("topic", pa.string()),
         ("reader", pa.string()),
@@ -83,7 +80,7 @@ def dealt(facts: pa.Table, topic: str, terms: Terms, begin: int, width: int) -> 
             gone = _never_given(_known(_once(_of(doomed, group, begin, width)), appended)[0], given)
             parts += _waits(topic, group, given, came, terms)
             parts.append(_shares(topic, group, appended, given, gone, terms))
-    return pa.concat_tables(parts) if parts else _DEALT.empty_table()
+    return pa.concat_tables(parts) if parts else ROWS.empty_table()
 
 
 def _of(facts: pa.Table, group: str, begin: int, width: int) -> _Ranges:
@@ -161,7 +158,7 @@ def _summed(
     order = np.argsort(keys, kind="stable")
     found, starts = np.unique(keys[order], return_index=True)
     if not len(found):
-        return _DEALT.empty_table()
+        return ROWS.empty_table()
     sums, most = np.add.reduceat(counts[order], starts), np.maximum.reduceat(longest[order], starts)
     return _table(topic, group, lane, found >> 32, (found & 0xFFFFFFFF) + STARVED, sums, np.zeros(len(found)), most)
 
@@ -176,7 +173,7 @@ def _table(
         pa.repeat(pa.scalar(int(lane), pa.int32()), count), pa.array(slots.astype(np.int32)),
         pa.array(cells.astype(np.int32)), pa.array(messages), pa.array(wanted), pa.array(longest),
     ]  # fmt: skip
-    return pa.table(columns, _DEALT)
+    return pa.table(columns, ROWS)
 
 
 def _shares(

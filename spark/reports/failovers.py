@@ -9,11 +9,12 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.spark.reports.plots import Span, timeline
 from goqueue.spark.reports.rows import Row, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
-from goqueue.spark.reports.succession import MOMENTS_DDL, SUCCESSION_DDL, succession
+from goqueue.spark.reports.succession import MOMENTS, SUCCESSION, succession
 from goqueue.spark.reports.units import NANOSECONDS, worded_time
 
 NAME: Final = "failovers"
@@ -60,7 +61,7 @@ def answer(facts: DataFrame, limit: int = ROWS_MAX) -> DataFrame:
     def of_all(table: pa.Table) -> pa.Table:
         return succession(table)
 
-    found = _moments(facts).groupBy().applyInArrow(of_all, SUCCESSION_DDL)
+    found = _moments(facts).groupBy().applyInArrow(of_all, from_arrow_schema(SUCCESSION))
     return (
         found.withColumns({name: sf.timestamp_micros(f"{name}_us") for name in _TIMES})
         .withColumns({"down_ns": _between("gone_us", "led_us"), "still_ns": _between("last_us", "served_us")})
@@ -87,10 +88,12 @@ def _moments(facts: DataFrame) -> DataFrame:
 
 def _alike(moments: DataFrame) -> DataFrame:
     """The same with all columns that moments have."""
-    columns = (each.split() for each in MOMENTS_DDL.split(", "))
     known = set(moments.columns)
     return moments.select(
-        *((sf.col(name) if name in known else sf.lit(None)).cast(kind).alias(name) for name, kind in columns)
+        *(
+            (sf.col(column.name) if column.name in known else sf.lit(None)).cast(column.dataType).alias(column.name)
+            for column in from_arrow_schema(MOMENTS)
+        )
     )
 
 

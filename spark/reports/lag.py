@@ -9,8 +9,9 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from goqueue.spark.reports.backlog import BACKLOG_DDL, COLUMNS, KINDS, backlog
+from goqueue.spark.reports.backlog import BACKLOG, COLUMNS, KINDS, backlog
 from goqueue.spark.reports.plots import Points, line
 from goqueue.spark.reports.rows import Row, points, rows_of
 from goqueue.spark.reports.section import Section, shortened
@@ -54,7 +55,7 @@ def answer(facts: DataFrame, slots: int = SLOTS, partitions: int = PARTITIONS) -
 
 
 def backlogs(facts: DataFrame, slots: Slots) -> DataFrame:
-    """A row for each group, partition and slot: see BACKLOG_DDL."""
+    """A row for each group, partition and slot: see BACKLOG."""
     begin, width, count = slots.begin, slots.width, slots.count
 
     def of_partition(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
@@ -66,7 +67,7 @@ def backlogs(facts: DataFrame, slots: Slots) -> DataFrame:
     read = chosen.where(sf.col("kind").isin("committed", "leased")).select("topic", "partition").distinct()
     columns = chosen.join(read, ["topic", "partition"], "left_semi").withColumn("time_us", sf.unix_micros("time"))
     keyed = columns.select("topic", "topic_id", "partition", *COLUMNS)
-    return keyed.groupBy("topic", "topic_id", "partition").applyInArrow(of_partition, BACKLOG_DDL)
+    return keyed.groupBy("topic", "topic_id", "partition").applyInArrow(of_partition, from_arrow_schema(BACKLOG))
 
 
 def section(answer: pa.Table) -> Section:

@@ -11,13 +11,14 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.core.cluster.durations import parse_duration_ms
 from goqueue.core.cluster.topic_settings import SETTINGS
 from goqueue.core.work.settings import read_weights
 from goqueue.core.work.shares import PRECEDENCE
 from goqueue.spark.reports.cells import OPEN, ranked
-from goqueue.spark.reports.dealing import COLUMNS, DEALT, DEALT_DDL, LANES, STARVED, Terms, dealt
+from goqueue.spark.reports.dealing import COLUMNS, DEALT, LANES, ROWS, STARVED, Terms, dealt
 from goqueue.spark.reports.plots import bars, line
 from goqueue.spark.reports.rows import Row, points, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
@@ -88,7 +89,9 @@ def _rows(facts: DataFrame, terms: Mapping[str, Terms], begin: int, width: int) 
     served = chosen.where(sf.col("kind") == "leased").select("topic", "partition").distinct()
     columns = chosen.join(served, ["topic", "partition"], "left_semi").withColumn("time_us", sf.unix_micros("time"))
     keyed = columns.select("topic", "topic_id", "partition", "node", "run", *COLUMNS)
-    return keyed.groupBy("topic", "topic_id", "partition", "node", "run").applyInArrow(of_partition, DEALT_DDL)
+    return keyed.groupBy("topic", "topic_id", "partition", "node", "run").applyInArrow(
+        of_partition, from_arrow_schema(ROWS)
+    )
 
 
 def _terms(facts: DataFrame) -> dict[str, Terms]:

@@ -10,8 +10,9 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from goqueue.spark.reports.cells import CELLS_DDL, ranked
+from goqueue.spark.reports.cells import CELLS, ranked
 from goqueue.spark.reports.plots import line
 from goqueue.spark.reports.rows import Row, points, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
@@ -77,8 +78,8 @@ def cells_of(facts: DataFrame, slots: Slots, internal: bool = False) -> DataFram
     led = columns.where(sf.col("kind").isin(*LEADER_KINDS)).groupBy("topic", "topic_id", "partition", "node", "run")
     polled = columns.where(sf.col("kind") == "polled").select("topic", "partition").distinct()
     read = columns.where(sf.col("kind").isin(*GROUP_KINDS)).join(polled, ["topic", "partition"], "left_semi")
-    of_groups = read.groupBy("topic", "topic_id", "partition").applyInArrow(in_groups, CELLS_DDL)
-    return led.applyInArrow(on_leader, CELLS_DDL).unionByName(of_groups)
+    of_groups = read.groupBy("topic", "topic_id", "partition").applyInArrow(in_groups, from_arrow_schema(CELLS))
+    return led.applyInArrow(on_leader, from_arrow_schema(CELLS)).unionByName(of_groups)
 
 
 def section(answer: pa.Table) -> Section:

@@ -18,11 +18,7 @@ COLUMNS: Final = (
     "count",
 )  # fmt: skip
 KINDS: Final = ("known", "owned", "disowned", "told", "rebalanced", "group", "joined", "left")
-OWNERSHIP_DDL: Final = (
-    "what string, group string, topic string, partition int, epoch bigint, before string, member string, cause string, "
-    "begin_us bigint, end_us bigint, span_ns bigint, told_ns bigint, count bigint"
-)
-_SCHEMA: Final = pa.schema(
+OWNERSHIP: Final = pa.schema(
     [
         *((name, pa.string()) for name in ("what", "group", "topic")),
         ("partition", pa.int32()),
@@ -49,7 +45,7 @@ def ownership(facts: pa.Table, group: str) -> pa.Table:
     story = _Story(group)
     for fact in facts.sort_by(keys).to_pylist():
         story.hear(fact)
-    return pa.Table.from_pylist(story.end(), schema=_SCHEMA)
+    return pa.Table.from_pylist(story.end(), schema=OWNERSHIP)
 
 
 @define

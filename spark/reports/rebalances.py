@@ -9,8 +9,9 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from goqueue.spark.reports.ownership import COLUMNS, KINDS, OWNERSHIP_DDL, ownership
+from goqueue.spark.reports.ownership import COLUMNS, KINDS, OWNERSHIP, ownership
 from goqueue.spark.reports.plots import Span, bars, timeline
 from goqueue.spark.reports.rows import Row, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
@@ -50,7 +51,7 @@ def answer(facts: DataFrame, limit: int = ROWS_MAX) -> DataFrame:
     def of_group(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
         return ownership(table, key[0].as_py())
 
-    found = columns.groupBy("group").applyInArrow(of_group, OWNERSHIP_DDL)
+    found = columns.groupBy("group").applyInArrow(of_group, from_arrow_schema(OWNERSHIP))
     in_order = Window.partitionBy("what").orderBy("begin", "group", "topic", "partition", "epoch")
     return (
         found.withColumns({"begin": sf.timestamp_micros("begin_us"), "end": sf.timestamp_micros("end_us")})

@@ -7,12 +7,13 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.spark.reports.plots import Points, Series, bars, stacked
 from goqueue.spark.reports.rows import Row, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
 from goqueue.spark.reports.slots import SLOTS, Slots, slots_of
-from goqueue.spark.reports.unended import COLUMNS, ENDS, UNENDED_DDL, unended
+from goqueue.spark.reports.unended import COLUMNS, ENDS, UNENDED, unended
 from goqueue.spark.reports.units import COUNT
 
 NAME: Final = "redeliveries"
@@ -90,7 +91,7 @@ def _unended(facts: DataFrame, over: Slots) -> DataFrame:
     chosen = facts.where(sf.col("kind").isin("leased", *ENDS) & sf.col("lease").isNotNull())
     columns = chosen.withColumn("time_us", sf.unix_micros("time"))
     keyed = columns.select("group", "topic", "topic_id", "partition", *COLUMNS)
-    found = keyed.groupBy("group", "topic", "topic_id", "partition").applyInArrow(of_queue, UNENDED_DDL)
+    found = keyed.groupBy("group", "topic", "topic_id", "partition").applyInArrow(of_queue, from_arrow_schema(UNENDED))
     slot = over.number(sf.timestamp_micros("time_us"))
     what = sf.when(sf.col("again"), "returned").otherwise("in_flight").alias("what")
     cause = sf.when(sf.col("again"), "unaccounted").alias("cause")

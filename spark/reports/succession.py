@@ -17,20 +17,32 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 from attrs import define, field
 
-# A moment: `what` it is (see `Moments`), of which partition, node and process, and when.
-MOMENTS_DDL: Final = (
-    "what string, topic string, topic_id bigint, partition int, epoch bigint, node string, run bigint, peer string, "
-    "begin_us bigint, end_us bigint, cause string, part int"
+# A moment: `what` it is (see `succession`), of which partition, node and process, and when.
+MOMENTS: Final = pa.schema(
+    [
+        ("what", pa.string()),
+        ("topic", pa.string()),
+        ("topic_id", pa.int64()),
+        ("partition", pa.int32()),
+        ("epoch", pa.int64()),
+        ("node", pa.string()),
+        ("run", pa.int64()),
+        ("peer", pa.string()),
+        ("begin_us", pa.int64()),
+        ("end_us", pa.int64()),
+        ("cause", pa.string()),
+        ("part", pa.int32()),
+    ]
 )
-SUCCESSION_DDL: Final = (
-    "what string, topic string, partition int, epoch bigint, before string, leader string, cause string, "
-    "since_us bigint, last_us bigint, gone_us bigint, noticed_us bigint, agreed_us bigint, led_us bigint, "
-    "served_us bigint"
-)
-_TEXT: Final = ("what", "topic", "before", "leader", "cause")
-_TYPES: Final = {name: pa.string() for name in _TEXT} | {"partition": pa.int32()}
-_SCHEMA: Final = pa.schema(
-    [(name, _TYPES.get(name, pa.int64())) for name in (each.split()[0] for each in SUCCESSION_DDL.split(", "))]
+SUCCESSION: Final = pa.schema(
+    [
+        ("what", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("epoch", pa.int64()),
+        *((name, pa.string()) for name in ("before", "leader", "cause")),
+        *((f"{name}_us", pa.int64()) for name in ("since", "last", "gone", "noticed", "agreed", "led", "served")),
+    ]
 )
 # Standings in which a node leads nothing for long.
 _LEAVING: Final = ("dead", "stopping", "draining", "removed")
@@ -102,7 +114,7 @@ class _Nodes:
 
 
 def succession(moments: pa.Table) -> pa.Table:
-    """A row for each change of a leader; see SUCCESSION_DDL, and `failovers.answer` for what its columns say.
+    """A row for each change of a leader; see SUCCESSION, and `failovers.answer` for what its columns say.
 
     Moments are, by `what`: placed (begin_us the first time that it was heard of, peer the leader), leads and led (node,
     run; led where that was so before the facts begin), written (begin_us and end_us the first and the last write that
@@ -116,7 +128,7 @@ def succession(moments: pa.Table) -> pa.Table:
     nodes = _nodes(by_what)
     found = [row for place, epochs in _epochs(by_what, nodes) for row in _changes(place, epochs, nodes)]
     found += _controllers(by_what, nodes)
-    return pa.Table.from_pylist(found, schema=_SCHEMA)
+    return pa.Table.from_pylist(found, schema=SUCCESSION)
 
 
 def _nodes(moments: dict[str, list[Moment]]) -> _Nodes:

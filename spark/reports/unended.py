@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 ENDS: Final = ("acked", "returned", "doomed")
 COLUMNS: Final = ("kind", "time_us", "first", "end", "attempt", "lease")
-UNENDED_DDL: Final = "group string, topic string, attempt int, time_us bigint, again boolean, messages bigint"
-_SCHEMA: Final = pa.schema(
+UNENDED: Final = pa.schema(
     [
         ("group", pa.string()),
         ("topic", pa.string()),
@@ -34,7 +33,7 @@ def unended(facts: pa.Table, group: str, topic: str) -> pa.Table:
     leased = facts.filter(pc.equal(facts["kind"], "leased")).sort_by("time_us")
     suspects = _suspects(facts)
     if not suspects:
-        return _SCHEMA.empty_table()
+        return UNENDED.empty_table()
     ended = _by_lease(facts.filter(pc.is_in(facts["kind"], pa.array(ENDS))), suspects)
     later = _Later(leased)
     rows = []
@@ -44,8 +43,8 @@ def unended(facts: pa.Table, group: str, topic: str) -> pa.Table:
             for is_again, count in ((True, again), (False, end - first - again)):
                 if count:
                     rows.append((group, topic, row["attempt"], row["time_us"], is_again, count))
-    columns = zip(*rows, strict=True) if rows else [[] for _ in _SCHEMA.names]
-    return pa.table([pa.array(column, kind.type) for column, kind in zip(columns, _SCHEMA, strict=True)], _SCHEMA)
+    columns = zip(*rows, strict=True) if rows else [[] for _ in UNENDED.names]
+    return pa.table([pa.array(column, kind.type) for column, kind in zip(columns, UNENDED, strict=True)], UNENDED)
 
 
 def _suspects(facts: pa.Table) -> list[int]:

@@ -6,13 +6,11 @@ import pyarrow as pa
 import pytest
 
 from goqueue.spark.reports.failovers import CAUSES, section
-from goqueue.spark.reports.succession import MOMENTS_DDL, succession
+from goqueue.spark.reports.succession import MOMENTS, succession
 from tests.arrow.facts_made import BEGAN
 
 Row = dict[str, Any]
 
-_NUMBERS = {"bigint": pa.int64(), "int": pa.int32(), "string": pa.string()}
-_SCHEMA = pa.schema([(name, _NUMBERS[kind]) for name, kind in (each.split() for each in MOMENTS_DDL.split(", "))])
 ORDERS = {"topic": "orders", "topic_id": 7, "partition": 0}
 
 
@@ -42,7 +40,7 @@ def stands(node: str, cause: str, at: int) -> Row:
 
 def changes(*moments: Row) -> list[Row]:
     """The rows that moments give, without what is null and without `_us`."""
-    found = succession(pa.Table.from_pylist(list(moments), schema=_SCHEMA))
+    found = succession(pa.Table.from_pylist(list(moments), schema=MOMENTS))
     found.validate(full=True)
     return [
         {name.removesuffix("_us"): value for name, value in row.items() if value is not None}
