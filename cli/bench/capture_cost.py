@@ -8,28 +8,24 @@ on it as well.
 import os
 import signal
 import time
-from functools import partial
 from pathlib import Path
 
 import trio
 from attrs import define
 
-from goqueue.cli.bench.broker_publish import ring
-from goqueue.cli.bench.cores import cpu_seconds
+from goqueue.cli.bench.broker_publish import publish_all, ring
 from goqueue.cli.bench.figures import Bar, Entry, Figure
-from goqueue.cli.bench.grpc_load import codec, publish_one_by_one, publish_stream
+from goqueue.cli.bench.grpc_load import publish_one_by_one
 from goqueue.cli.bench.served_broker import ServedBroker, served
 from goqueue.cli.bench.sizes import Sizes
 from goqueue.cli.bench.workbench import BenchError, Workbench
 from goqueue.core.capture.digest import HEAD_BYTES
 from goqueue.core.verbs import Publish, PublishBatch
-from goqueue.proto import v1
 from goqueue.storage.capture import core_vocabulary
 from goqueue.storage.capture_files import CaptureFile, list_captures, read_events, replay
 
 _RECORDS = 100
 _VALUE = b"x" * 1024
-_WINDOW = 16
 _WAIT_S = 30.0
 _QUIET_S = 0.3
 
@@ -54,12 +50,12 @@ def publish(workbench: Workbench) -> Figure:
     content, count = ring(), workbench.sizes.publish_batches
     walls, used = {True: float("inf"), False: float("inf")}, {True: float("inf"), False: float("inf")}
     with workbench.folder() as folder, served(folder) as broker:
-        _publish(broker, "warm", content, count // 4)
+        publish_all(broker, "warm", content, count // 4)
         for done in range(2 * workbench.sizes.broker_rounds):
             captured = done % 2 == 0
             if captured:
                 _begin(broker, folder)
-            wall, cpu = _publish(broker, f"publish-{done}", content, count)
+            wall, cpu = publish_all(broker, f"publish-{done}", content, count)
             walls[captured], used[captured] = min(walls[captured], wall), min(used[captured], cpu)
             if captured:
                 _end(broker, folder)
@@ -122,21 +118,11 @@ def loaded(folder: Path, workbench: Workbench, *options: str) -> list[CaptureFil
     content, count = ring(), workbench.sizes.publish_batches
     with served(folder, *options) as broker:
         _begin(broker, folder)
-        _publish(broker, "batches", content, count)
+        publish_all(broker, "batches", content, count)
         broker.create("one", fsync="none")
         trio.run(publish_one_by_one, broker.grpc_address, "one", _VALUE, workbench.sizes.singles // 4)
         _end(broker, folder)
     return list_captures(str(folder / "data" / "captures"))
-
-
-def _publish(broker: ServedBroker, topic: str, content: list[bytes], count: int) -> tuple[float, float]:
-    broker.create(topic, fsync="none")
-    messages = [codec.encode(v1.PublishBatchRequest(topic=topic, batch=batch)) for batch in content]
-    begun = cpu_seconds(broker.pid)
-    wall = trio.run(partial(publish_stream, broker.grpc_address, messages, count, _WINDOW))
-    used = cpu_seconds(broker.pid) - begun
-    broker.delete(topic)
-    return wall, used
 
 
 def _begin(broker: ServedBroker, folder: Path) -> None:

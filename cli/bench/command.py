@@ -34,11 +34,13 @@ from goqueue.cli.bench.workbench import Workbench
 
 _LOG = (log_append, log_read, records, log_lookup, log_recovery, log_group_commit, log_memory)
 # Imported when they are measured: a client and everything under it.
-_BROKER = ("publish", "fetch", "single", "latency", "rest", "memory", "start")
-_GROUPS = ("rebalance", "consume", "start")
-_QUEUE = ("work", "calls", "parts", "delays", "burst")
-_CLUSTER = ("failover", "handover", "throughput", "catchup")
-_CAPTURE = ("cost",)
+_OF_BROKERS = {
+    "broker": ("publish", "fetch", "single", "latency", "rest", "memory", "start"),
+    "groups": ("rebalance", "consume", "start"),
+    "queue": ("work", "calls", "parts", "delays", "burst"),
+    "cluster": ("failover", "handover", "throughput", "catchup"),
+    "capture": ("cost",),
+}
 # By name alone: it lives above this package, which must not import it.
 _SPARK = "goqueue.spark.bench.catalogue"
 
@@ -89,9 +91,7 @@ def broker(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) 
     Brokers run in processes of their own, on one core; the load runs here, on the others. It takes about three minutes,
     and up to 11 GB of disk that it gives back.
     """
-    _, load_cores = split()
-    with kept_to(load_cores):
-        _run("broker", broker_entries(QUICK if quick else FULL), QUICK if quick else FULL, (folder, patterns, as_json))
+    _run_beside("broker", (folder, patterns, as_json), quick=quick)
 
 
 @bench.command()
@@ -102,10 +102,7 @@ def groups(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) 
     Broker and members run in processes of their own. It takes about a minute, and up to 1.4 GB of disk that it gives
     back.
     """
-    sizes = QUICK if quick else FULL
-    _, load_cores = split()
-    with kept_to(load_cores):
-        _run("groups", group_entries(sizes), sizes, (folder, patterns, as_json))
+    _run_beside("groups", (folder, patterns, as_json), quick=quick)
 
 
 @bench.command()
@@ -116,10 +113,7 @@ def queue(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -
     Brokers run in processes of their own, on one core; the load runs here, on the others. It takes about five minutes,
     and up to 2.5 GB of disk that it gives back.
     """
-    sizes = QUICK if quick else FULL
-    _, load_cores = split()
-    with kept_to(load_cores):
-        _run("queue", queue_entries(sizes), sizes, (folder, patterns, as_json))
+    _run_beside("queue", (folder, patterns, as_json), quick=quick)
 
 
 @bench.command()
@@ -131,7 +125,7 @@ def cluster(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
     4 GB of disk that it gives back.
     """
     sizes = QUICK if quick else FULL
-    _run("cluster", cluster_entries(sizes), sizes, (folder, patterns, as_json))
+    _run("cluster", entries_of("cluster", sizes), sizes, (folder, patterns, as_json))
 
 
 @bench.command()
@@ -142,10 +136,7 @@ def capture(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
     Brokers run in processes of their own, on one core; the load runs here, on the others. It takes about a minute, and
     up to 6 GB of disk that it gives back.
     """
-    sizes = QUICK if quick else FULL
-    _, load_cores = split()
-    with kept_to(load_cores):
-        _run("capture", capture_entries(sizes), sizes, (folder, patterns, as_json))
+    _run_beside("capture", (folder, patterns, as_json), quick=quick)
 
 
 @bench.command()
@@ -158,6 +149,14 @@ def spark(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -
     """
     sizes = QUICK if quick else FULL
     _run("spark", spark_entries(sizes), sizes, (folder, patterns, as_json))
+
+
+def _run_beside(name: str, options: tuple[Path, tuple[str, ...], bool], *, quick: bool) -> None:
+    """Take figures of brokers that have a core of their own, with the load on the others."""
+    sizes = QUICK if quick else FULL
+    _, load_cores = split()
+    with kept_to(load_cores):
+        _run(name, entries_of(name, sizes), sizes, options)
 
 
 def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, tuple[str, ...], bool]) -> None:
@@ -175,33 +174,9 @@ def _run(name: str, known: Sequence[Entry], sizes: Sizes, options: tuple[Path, t
         print_figures(entries, figures, machine)
 
 
-def broker_entries(sizes: Sizes) -> list[Entry]:
-    """All figures of `bench broker`, in the order in which they are taken."""
-    modules = [import_module(f"goqueue.cli.bench.broker_{name}") for name in _BROKER]
-    return [entry for module in modules for entry in module.entries(sizes)]
-
-
-def group_entries(sizes: Sizes) -> list[Entry]:
-    """All figures of `bench groups`, in the order in which they are taken."""
-    modules = [import_module(f"goqueue.cli.bench.groups_{name}") for name in _GROUPS]
-    return [entry for module in modules for entry in module.entries(sizes)]
-
-
-def queue_entries(sizes: Sizes) -> list[Entry]:
-    """All figures of `bench queue`, in the order in which they are taken."""
-    modules = [import_module(f"goqueue.cli.bench.queue_{name}") for name in _QUEUE]
-    return [entry for module in modules for entry in module.entries(sizes)]
-
-
-def cluster_entries(sizes: Sizes) -> list[Entry]:
-    """All figures of `bench cluster`, in the order in which they are taken."""
-    modules = [import_module(f"goqueue.cli.bench.cluster_{name}") for name in _CLUSTER]
-    return [entry for module in modules for entry in module.entries(sizes)]
-
-
-def capture_entries(sizes: Sizes) -> list[Entry]:
-    """All figures of `bench capture`, in the order in which they are taken."""
-    modules = [import_module(f"goqueue.cli.bench.capture_{name}") for name in _CAPTURE]
+def entries_of(name: str, sizes: Sizes) -> list[Entry]:
+    """All figures of a command that starts brokers, in the order in which they are taken."""
+    modules = [import_module(f"goqueue.cli.bench.{name}_{part}") for part in _OF_BROKERS[name]]
     return [entry for module in modules for entry in module.entries(sizes)]
 
 

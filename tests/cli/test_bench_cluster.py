@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from goqueue.cli.bench.command import cluster_entries
+from goqueue.cli.bench.command import entries_of
 from goqueue.cli.bench.sizes import FULL
 from tests.cli.test_bench_broker import _processes_of
 
@@ -23,7 +23,7 @@ KEYS = ["failover", "replicated"]
 
 
 def test_every_figure_has_the_bar_that_the_page_names() -> None:
-    assert {entry.key: [str(bar) for bar in entry.bars] for entry in cluster_entries(FULL)} == BARS
+    assert {entry.key: [str(bar) for bar in entry.bars] for entry in entries_of("cluster", FULL)} == BARS
 
 
 def test_figures_come_from_clusters_that_are_gone_afterwards(tmp_path: Path) -> None:
