@@ -74,8 +74,9 @@ class Letters:
         if isinstance(reply, Fetched) and not self._is_looked_at(sender, letter.number):
             return evolve(letter, reply=evolve(reply, batches=shortened(reply.batches)))
         if isinstance(reply, Polled | PolledWork):
-            parts: list[Any] = [evolve(part, batches=shortened(part.batches)) for part in reply.parts]
-            return evolve(letter, reply=evolve(reply, parts=parts))
+            either: Any = reply
+            parts = [evolve(part, batches=shortened(part.batches)) for part in reply.parts]
+            return evolve(letter, reply=evolve(either, parts=parts))
         return letter
 
     def _is_looked_at(self, sender: str, number: int) -> bool:
