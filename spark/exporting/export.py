@@ -28,6 +28,7 @@ from goqueue.spark.exporting.manifest import (
     name_of,
     number_of,
 )
+from goqueue.transports.client.times import moment_of
 
 MANIFESTS = "_goqueue"
 STAGING = "_staging"
@@ -50,11 +51,14 @@ class Exported:
 
 
 class Export:
-    """A folder that a topic is exported into, one export after another."""
+    """A folder that a topic is exported into, export after export; `created_ms` is of the topic, if it is known."""
 
-    def __init__(self, folder: Folder, topic: str, told: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, folder: Folder, topic: str, told: Callable[[str], None] = lambda _: None, *, created_ms: int = 0
+    ) -> None:
         self._folder = folder
         self._topic = topic
+        self._created_ms = created_ms
         self._told = told
 
     def last(self) -> Manifest | None:
@@ -66,6 +70,12 @@ class Export:
         manifest = decode_manifest(f"{self._folder.path}/{name}", self._folder.read(name))
         if manifest.topic != self._topic:
             raise ExportError(f"{self._folder.path} holds the topic {manifest.topic!r}, not {self._topic!r}")
+        if self._created_ms and manifest.created_ms not in (0, self._created_ms):
+            made, again = (moment_of(at).isoformat(" ") for at in (manifest.created_ms, self._created_ms))
+            raise ExportError(
+                f"{self._folder.path} holds the topic {self._topic!r} of {made}; it was made again since, at {again}:"
+                " export it into another folder"
+            )
         return manifest
 
     def ends(self) -> dict[int, int]:
@@ -96,6 +106,7 @@ class Export:
             self._folder.remove(f"{STAGING}/{staging}")
             return Exported(None, mended, missed)
         manifest = self._manifest(number, staging, starts, ends, found, missed)
+        manifest.created_ms = self._created_ms or (0 if last is None else last.created_ms)
         if not self._folder.commit(f"{MANIFESTS}/{name_of(number)}", encode_manifest(manifest)):
             self._folder.remove(f"{STAGING}/{staging}")
             raise self._too_slow()

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from goqueue.spark.exporting.export import Export, Exported
 from goqueue.spark.exporting.folder import open_folder
 from goqueue.spark.exporting.manifest import ExportError, Span
-from goqueue.spark.live.bounds import live_bounds
+from goqueue.spark.live.bounds import created_ms, live_bounds
 from goqueue.spark.records.bounds import bounds
 
 _RECORDS_A_FILE = 2_000_000
@@ -36,6 +36,10 @@ class Origin:
             raise ExportError("export from where? Name a data folder, or a broker's host:port, and not both")
         return live_bounds(self.bootstrap, self.topic) if self.bootstrap else bounds(self.path, self.topic)
 
+    def created_ms(self) -> int:
+        """When the topic was made; 0 of a data folder, which does not say."""
+        return created_ms(self.bootstrap, self.topic) if self.bootstrap else 0
+
     def read(self, spark: SparkSession, starts: Mapping[int, int]) -> DataFrame:
         """All records from some offsets on."""
         reader = spark.read.format("goqueue").option("topic", self.topic)
@@ -56,7 +60,7 @@ def export(
     known = origin.bounds()
 
     def stage(starts: Mapping[int, int], inside: str) -> dict[int, Span]:
-        new = sum(max(end - starts[partition], 0) for partition, (_, end) in known.items())
+        new = sum(end - starts[partition] for partition, (_, end) in known.items())
         told(f"{origin.topic}: {new:,} offsets in {len(known)} partitions have not been exported")
         if not new:
             return {}
@@ -65,7 +69,7 @@ def export(
         return _spans(spark.read.schema("partition int, offset bigint").parquet(inside))
 
     beginnings = {partition: first for partition, (first, _) in known.items()}
-    work = Export(open_folder(spark, folder), origin.topic, told)
+    work = Export(open_folder(spark, folder), origin.topic, told, created_ms=origin.created_ms())
     for partition, exported in work.ends().items():
         _, end = known.get(partition, (0, 0))
         if end < exported:

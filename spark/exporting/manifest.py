@@ -38,6 +38,8 @@ class Manifest:
     files: list[str]
     # Offsets that were gone before they could be read, [first, end) by partition.
     missed: dict[int, list[int]] = field(factory=dict)
+    # When the topic was made, in milliseconds since 1970, which tells it from another of its name; 0 where nobody knew.
+    created_ms: int = 0
     version: int = FORMAT_VERSION
 
     @property

@@ -11,3 +11,9 @@ def live_bounds(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
     """
     with Cluster(bootstrap_of(bootstrap)) as cluster:
         return {reach.partition: (reach.first, reach.end) for reach in cluster.reaches(topic)}
+
+
+def created_ms(bootstrap: str, topic: str) -> int:
+    """When a topic was made, in milliseconds since 1970. Raises as `live_bounds` does."""
+    with Cluster(bootstrap_of(bootstrap)) as cluster:
+        return cluster.created_ms(topic)

@@ -19,6 +19,7 @@ from goqueue.transports.client.blocking_loop import BlockingLoop
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import error_of, failure_of
 from goqueue.transports.client.lost import ConnectionLost
+from goqueue.transports.client.times import milliseconds_of
 from goqueue.transports.client.topics import Partition, Topics
 
 # A broker's own bound is of the same size.
@@ -72,6 +73,10 @@ class Cluster:
     def topics(self) -> list[str]:
         """The names of all topics."""
         return sorted(topic.name for topic in self._loop.run(self._topics.list()))
+
+    def created_ms(self, topic: str) -> int:
+        """When a topic was made, in milliseconds since 1970; raises TopicNotFound."""
+        return milliseconds_of(self._loop.run(self._topics.describe(topic)).created, "created")
 
     def reaches(self, topic: str) -> list[Reach]:
         """Every partition of a topic; raises TopicNotFound."""

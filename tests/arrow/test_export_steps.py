@@ -177,6 +177,24 @@ def test_a_folder_holds_one_topic(tmp_path: Path) -> None:
         Export(LocalFolder(str(tmp_path)), "payments").last()
 
 
+def test_a_topic_that_was_made_again_is_another_one_wherever_it_ends(tmp_path: Path) -> None:
+    folder = LocalFolder(str(tmp_path))
+    stage = staging(TOPIC_THEN, tmp_path)
+    # A data folder does not say when a topic was made; what is known stays known.
+    for created_ms, known_ms in ((0, 0), (1_700_000_000_000, 1_700_000_000_000), (0, 1_700_000_000_000)):
+        export_of = Export(folder, "orders", created_ms=created_ms)
+        ends = export_of.ends()
+        longer = {partition: list(range(ends.get(partition, 0), ends.get(partition, 0) + 5)) for partition in range(2)}
+        export_of.run(staging(longer, tmp_path), {0: 0, 1: 0}, f"t{next(_TOKENS)}")
+        last = export_of.last()
+        assert last is not None
+        assert last.created_ms == known_ms
+    with pytest.raises(
+        ExportError, match=r"the topic 'orders' of 2023-11-14 22:13:20\+00:00; it was made again since, at"
+    ):
+        Export(folder, "orders", created_ms=1_800_000_000_000).run(stage, {0: 0, 1: 0}, "again")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

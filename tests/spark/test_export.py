@@ -1,5 +1,6 @@
 """Topics into Parquet by Spark: from segments and from a running broker, again and again, each record once."""
 
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -110,11 +111,21 @@ def test_what_is_not_there_is_named(
         export(spark, Origin("order", path=str(folder)), lake)
     with pytest.raises(TopicNotFound, match="nowhere"):
         export(spark, Origin("nowhere", bootstrap=broker.address), lake)
+    origins = Origin(topic, bootstrap=broker.address), Origin("orders", path=str(folder))
     publish(broker, topic, 0, 10)
-    export(spark, Origin(topic, bootstrap=broker.address), lake)
+    export(spark, origins[0], lake)
     with connect(broker.address) as connection:
         connection.topics.delete(topic)
         connection.topics.create(topic, 2)
-    with pytest.raises(ExportError, match=r"/0 ends at offset 0, and .* holds it up to 5: it was made again since"):
-        export(spark, Origin(topic, bootstrap=broker.address), lake)
+    publish(broker, topic, 0, 20)
+    with pytest.raises(ExportError, match=r"holds the topic .* of .*; it was made again since, at"):
+        export(spark, origins[0], lake)
     assert Export(LocalFolder(lake), topic).ends() == {0: 5, 1: 5}
+    lake = str(tmp_path / "segments")
+    export(spark, origins[1], lake)
+    shutil.rmtree(folder)
+    write(folder, "orders", 0, 0)
+    with pytest.raises(
+        ExportError, match=r"orders/0 ends at offset 0, and .* holds it up to 2: it was made again since"
+    ):
+        export(spark, origins[1], lake)
