@@ -1,4 +1,4 @@
-"""One Spark for all tests that need one: two threads, little memory, and little is compiled."""
+"""One Spark for all tests that need one: two threads, little memory, and nothing is compiled or planned twice."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,10 @@ def spark() -> Iterator[SparkSession]:
     """A session that knows the source `goqueue`."""
     settings = {
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.driver.memory": "512m",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
