@@ -8,8 +8,7 @@ from attrs import asdict
 
 from goqueue.cli.output import counted, form_option, print_structure, print_table
 from goqueue.spark.commands.facts import expect_source, facts_of, is_whole, source_options
-from goqueue.spark.commands.opening import Wanted, expect_spark, opened
-from goqueue.spark.commands.plainly import plainly
+from goqueue.spark.commands.opening import Wanted, opened
 from goqueue.spark.commands.progress import shown
 
 if TYPE_CHECKING:
@@ -21,7 +20,9 @@ _SHOWN_MAX = 100
 @click.command()
 @source_options
 @click.option("--only", metavar="NAME,…", default="", help="These checks and no others.")
-@click.option("--limit", default=_SHOWN_MAX, show_default=True, help="How many findings to print.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=_SHOWN_MAX, show_default=True, help="How many findings to print."
+)
 @form_option
 @click.pass_context
 def check(
@@ -34,14 +35,12 @@ def check(
     """
     wanted: Wanted = context.obj
     expect_source(captures, folder, code)
-    expect_spark()
     from goqueue.spark.checks import job
 
     names = job.chosen_checks([name.strip() for name in only.split(",") if name.strip()] or None)
     with (
         opened(wanted) as spark,
         shown(spark, "checking") as told,
-        plainly(),
         facts_of(spark, wanted, captures, folder, code, told) as facts,
     ):
         examined = job.examine(facts, names, told=told)

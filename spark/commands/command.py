@@ -9,8 +9,9 @@ from goqueue.spark.commands.checking import check
 from goqueue.spark.commands.exporting import export
 from goqueue.spark.commands.facts import facts
 from goqueue.spark.commands.importing import import_
-from goqueue.spark.commands.opening import Wanted, parse_settings
+from goqueue.spark.commands.opening import Wanted
 from goqueue.spark.commands.packaging import package
+from goqueue.spark.commands.pairs import named_values
 from goqueue.spark.commands.replaying import replay
 from goqueue.spark.commands.reporting import report
 
@@ -41,7 +42,7 @@ def spark(context: click.Context, master: str, memory: str, pairs: tuple[str, ..
     Whether any promise was broken:
       goqueue spark check captures-a captures-b captures-c
     """  # noqa: D301 - click leaves alone what follows the character itself
-    context.obj = Wanted(master, memory, parse_settings(pairs))
+    context.obj = Wanted(master, memory, named_values(pairs, "setting of Spark", "spark.executor.memory=4g"))
 
 
 for _command in (replay, report, check, facts, export, import_, package):

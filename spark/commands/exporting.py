@@ -6,7 +6,6 @@ from attrs import asdict
 from goqueue.cli.endings import WRONG, Ending
 from goqueue.cli.output import form_option, print_structure
 from goqueue.spark.commands.opening import Wanted, opened
-from goqueue.spark.commands.plainly import plainly
 from goqueue.spark.commands.progress import shown
 
 
@@ -31,7 +30,7 @@ def export(
     with opened(wanted) as spark:
         from goqueue.spark.exporting import job
 
-        with shown(spark, f"exporting {topic}") as told, plainly():
+        with shown(spark, f"exporting {topic}") as told:
             origin = job.Origin(topic, path, bootstrap)
             exported = job.export(spark, origin, folder, allow_gaps=allow_gaps, codec=codec, told=told)
     manifest = exported.manifest

@@ -41,24 +41,23 @@ def is_whole(faults: Iterable[str]) -> bool:
     return all(cause == TAIL for cause in faults)
 
 
-def _expect_one(captures: tuple[str, ...], folder: str) -> None:
-    if bool(captures) == bool(folder):
-        raise Ending("facts of what? Name captures, or a folder with --facts, and not both", WRONG)
-
-
 def expect_source(captures: tuple[str, ...], folder: str, code: str) -> None:
     """Say what is wrong before any Java starts. Raises Ending, CaptureError, UnknownCode."""
-    _expect_one(captures, folder)
+    if bool(captures) == bool(folder):
+        raise Ending("facts of what? Name captures, or a folder with --facts, and not both", WRONG)
     if folder and code:
         raise Ending("--code is for captures; facts that were kept are not replayed", WRONG)
+    expect_captures(captures, code)
+
+
+def expect_captures(captures: tuple[str, ...], code: str) -> None:
+    """Say which captures are not to be had, or which code. Raises Ending, CaptureError, UnknownCode."""
     check_code(code)
     expect_spark()
     from goqueue.spark.captures.files import find_captures
 
-    try:
+    with plainly():
         find_captures(captures)
-    except OSError as error:
-        raise Ending(f"{error.filename or captures[0]}: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -68,7 +67,6 @@ def facts_of(
     """The facts of captures, or those that were kept; each capture is replayed once, however often they are read."""
     from goqueue.spark.facts import frame
 
-    _expect_one(captures, folder)
     if folder:
         yield frame.kept(spark, folder)
         return
@@ -101,8 +99,8 @@ def facts(context: click.Context, captures: tuple[str, ...], folder: str, code: 
     is kept.
     """
     wanted: Wanted = context.obj
-    expect_source(captures, "", code)
-    with opened(wanted) as spark, shown(spark, "replaying captures"), plainly():
+    expect_captures(captures, code)
+    with opened(wanted) as spark, shown(spark, "replaying captures"):
         from goqueue.spark.checks.gaps import gaps_of
         from goqueue.spark.facts import frame
 

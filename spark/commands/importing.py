@@ -10,7 +10,7 @@ from goqueue.cli.endings import WRONG, Ending
 from goqueue.cli.output import counted, form_option, print_structure
 from goqueue.core.records.batch import Codec
 from goqueue.spark.commands.opening import Wanted, opened
-from goqueue.spark.commands.plainly import plainly
+from goqueue.spark.commands.pairs import named_values
 from goqueue.spark.commands.progress import shown
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def import_(
     """  # noqa: D301 - click leaves alone what follows the character itself
     if [bool(parquet), bool(path), bool(captures)].count(True) != 1:
         raise Ending("import from where? Name one of --parquet, --from and --captures", WRONG)
-    columns = _columns(pairs)
+    columns = named_values(pairs, "column", "value=document")
     if columns and not parquet:
         raise Ending("--column says where something is in Parquet, and the messages come from elsewhere", WRONG)
     if from_topic and parquet:
@@ -85,7 +85,7 @@ def import_(
     if speed != 1 and not original_timing:
         raise Ending("--speed is of --original-timing, which was not asked for", WRONG)
     wanted: Wanted = context.obj
-    with opened(wanted) as spark, shown(spark, f"importing {topic}") as told, plainly():
+    with opened(wanted) as spark, shown(spark, f"importing {topic}") as told:
         from goqueue.spark.sinking import job as jobs
 
         back_filled = jobs.back_fill(
@@ -104,16 +104,6 @@ def import_(
     else:
         print_structure(form, asdict(back_filled))
     context.exit(1 if back_filled.left_out else 0)
-
-
-def _columns(pairs: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for pair in pairs:
-        name, equals, column = pair.partition("=")
-        if not equals or not name or not column:
-            raise Ending(f"{pair!r} names no column; write it like value=document", WRONG)
-        found[name] = column
-    return found
 
 
 def _messages(

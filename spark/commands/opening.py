@@ -8,18 +8,21 @@ pyarrow) must be in the Python of its executors, as docs/spark-clusters.md says.
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from goqueue.cli.endings import WRONG, Ending
-from goqueue.spark.commands.packing import write_archive
+from goqueue.cli.endings import TERMINATED, Ending
+from goqueue.spark.commands.packing import ARCHIVE, write_archive
+from goqueue.spark.commands.plainly import plainly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,42 +50,31 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def parse_settings(pairs: tuple[str, ...]) -> dict[str, str]:
-    """`name=value`, several of them. Raises Ending."""
-    found = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise Ending(f"{pair!r} is no setting of Spark; write it like spark.executor.memory=4g", WRONG)
-        found[name.strip()] = value
-    return found
-
-
 @contextmanager
 def opened(wanted: Wanted) -> Iterator["SparkSession"]:
-    """A session until the command ends. Raises Ending where there can be none."""
+    """A session until the command ends. Raises Ending where there can be none, and where Spark fails meanwhile."""
     expect_spark()
     if not is_submitted():
         expect_java()
     from goqueue.spark.session import open_session
 
-    settings = dict(wanted.settings)
+    # Nobody sees which of our lines made a column; to note that is half of the calls that go to Java.
+    settings = {"spark.python.sql.dataFrameDebugging.enabled": "false", **wanted.settings}
     if wanted.memory:
         settings["spark.driver.memory"] = wanted.memory
-    session = open_session("" if is_submitted() else wanted.master, settings=settings)
-    try:
-        with tempfile.TemporaryDirectory(prefix="goqueue-spark-") as room:
-            if not wanted.is_local and not is_submitted():
-                archive = Path(room) / "goqueue.zip"
-                write_archive(archive)
-                session.sparkContext.addPyFile(str(archive))
-            yield session
-    finally:
-        session.stop()
+    # Whatever is made on a disk meanwhile is removed by those who made it, if they get to hear of the end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    with plainly(), ExitStack() as stack:
+        session = open_session("" if is_submitted() else wanted.master, settings=settings)
+        stack.callback(session.stop)
+        if not wanted.is_local and not is_submitted():
+            archive = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="goqueue-spark-")), ARCHIVE)
+            write_archive(archive)
+            session.sparkContext.addPyFile(str(archive))
+        yield session
 
 
 def expect_spark() -> None:
-    """Raises Ending where the libraries are not installed that every job needs."""
     """Raises Ending where the packages are not there."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:

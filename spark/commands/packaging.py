@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from goqueue.spark.commands.packing import ARCHIVE, SCRIPT, write_archive, write_script
+from goqueue.spark.commands.plainly import plainly
 
 
 @click.command()
@@ -16,7 +17,8 @@ def package(folder: Path) -> None:
     Then, for example:
       spark-submit --master yarn --py-files goqueue.zip goqueue_job.py report hdfs:///captures --to report.html
     """  # noqa: D301 - click leaves alone what follows the character itself
-    folder.mkdir(parents=True, exist_ok=True)
-    count = write_archive(folder / ARCHIVE)
-    write_script(folder / SCRIPT)
+    with plainly():
+        folder.mkdir(parents=True, exist_ok=True)
+        count = write_archive(folder / ARCHIVE)
+        write_script(folder / SCRIPT)
     click.echo(f"{folder / ARCHIVE}: {count} files; {folder / SCRIPT}: what spark-submit starts")

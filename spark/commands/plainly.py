@@ -17,9 +17,12 @@ _THEIRS = re.compile(r"^[\w.]+(?:Error|Exception): (.+)$", re.MULTILINE)
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Ends the command with a sentence where Spark failed in the block. Raises Ending."""
+    """Ends the command with a sentence where Spark, or the system, failed in the block. Raises Ending."""
     try:
         yield
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise Ending(f"{error.filename}: {said}" if error.filename else said) from error
     except Exception as error:
         # What Spark does not translate is raised by its bridge to Java.
         if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):

@@ -7,9 +7,9 @@ import click
 from goqueue.cli.endings import WRONG, Ending
 from goqueue.cli.output import form_option, print_structure
 from goqueue.core.capture.alterations import known_names, parse_alterations
-from goqueue.spark.captures.code import check_code
-from goqueue.spark.commands.facts import code_option
-from goqueue.spark.commands.opening import Wanted, expect_spark, opened
+from goqueue.spark.commands.facts import code_option, expect_captures
+from goqueue.spark.commands.opening import Wanted, opened
+from goqueue.spark.commands.pairs import named_values
 from goqueue.spark.commands.progress import shown
 
 
@@ -24,7 +24,10 @@ from goqueue.spark.commands.progress import shown
 )
 @click.option("--settings", "lists", is_flag=True, help="List every name that can be set, and end.")
 @code_option
-@click.option("--kept", default=20, show_default=True, help="How many differences of a file to tell in words.")
+@click.option(
+    "--kept", type=click.IntRange(0), default=20, show_default=True,
+    help="How many differences of a file to tell in words.",
+)  # fmt: skip
 @form_option
 @click.pass_context
 def replay(
@@ -51,17 +54,9 @@ def replay(
     if not captures:
         raise Ending("captures of what? Name files, folders of captures, or folders of such folders", WRONG)
     wanted: Wanted = context.obj
-    settings = _settings(pairs)
+    settings = named_values(pairs, "setting", "topic.orders.max_attempts=10")
     parse_alterations(settings)
-    check_code(code)
-    expect_spark()
-    from goqueue.spark.captures.files import find_captures
-
-    try:
-        # A path that leads nowhere is found before any Java starts.
-        find_captures(captures)
-    except OSError as error:
-        raise Ending(f"{error.filename or captures[0]}: {error.strerror or error}") from error
+    expect_captures(captures, code)
     with opened(wanted) as spark, shown(spark, "replaying") as told:
         from goqueue.spark.captures import job
 
@@ -71,13 +66,3 @@ def replay(
     else:
         print_structure(form, json.loads(json.dumps(summary.structure())))
     context.exit(0 if summary.is_identical else 1)
-
-
-def _settings(pairs: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise Ending(f"{pair!r} is no setting; write it like topic.orders.max_attempts=10", WRONG)
-        found[name.strip()] = value
-    return found

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from goqueue.cli.endings import WRONG, Ending
-from goqueue.spark.commands.facts import facts_of, source_options
+from goqueue.spark.commands.facts import expect_source, facts_of, source_options
 from goqueue.spark.commands.opening import Wanted, opened
+from goqueue.spark.commands.plainly import plainly
 from goqueue.spark.commands.progress import shown
 
 
@@ -27,12 +28,16 @@ def report(wanted: Wanted, captures: tuple[str, ...], folder: str, code: str, pa
     if not page.parent.is_dir():
         raise Ending(f"there is no folder {page.parent} for the page", WRONG)
     names = [name.strip() for name in only.split(",") if name.strip()]
-    with opened(wanted) as spark, shown(spark, "reporting") as told:
-        from goqueue.spark.reports import catalogue, job
+    expect_source(captures, folder, code)
+    from goqueue.spark.reports import catalogue, job
 
-        # Before anything is replayed.
-        catalogue.chosen(names)
-        with facts_of(spark, wanted, captures, folder, code, told) as facts:
-            written = job.report(facts, names, told=told)
-    page.write_text(written, encoding="utf-8")
+    catalogue.chosen(names)
+    with (
+        opened(wanted) as spark,
+        shown(spark, "reporting") as told,
+        facts_of(spark, wanted, captures, folder, code, told) as facts,
+    ):
+        written = job.report(facts, names, told=told)
+    with plainly():
+        page.write_text(written, encoding="utf-8")
     click.echo(f"{page}: {len(written.encode()):,} bytes")

@@ -14,6 +14,7 @@ from goqueue.spark.checks.job import Summary, Unknown, UnknownCheck
 from goqueue.spark.commands.checking import plain, tell
 from goqueue.spark.commands.command import spark
 from goqueue.spark.commands.facts import is_whole
+from goqueue.spark.reports.catalogue import UnknownReport
 
 _FINDING: dict[str, Any] = {
     "check": "lost",
@@ -98,7 +99,10 @@ def test_what_cannot_be_had_is_told_before_any_java_starts(tmp_path: Path) -> No
     assert isinstance(refused("check", "--facts", "f", "--code", "no:such"), Ending)
     assert isinstance(refused("check", str(tmp_path)), CaptureError)
     assert isinstance(refused("facts", str(tmp_path), "--to", str(tmp_path / "facts")), CaptureError)
-    assert str(refused("check", str(tmp_path / "gone"))) == f"{tmp_path / 'gone'}: No such file or directory"
+    assert isinstance(refused("report"), Ending)
+    assert isinstance(refused("report", "--only", "late", "--facts", str(tmp_path)), UnknownReport)
+    for command in ("check", "report"):
+        assert str(refused(command, str(tmp_path / "gone"))) == f"{tmp_path / 'gone'}: No such file or directory"
     (tmp_path / "1-000000.capture").touch()
     assert isinstance(refused("check", str(tmp_path), "--only", "losing"), UnknownCheck)
     assert isinstance(refused("check", str(tmp_path), "--code", "no:such"), UnknownCode)

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from goqueue.cli.endings import Ending
 from goqueue.spark.commands.command import spark
-from goqueue.spark.commands.opening import expect_java, parse_settings
+from goqueue.spark.commands.opening import expect_java
 from goqueue.spark.commands.packing import ARCHIVE, SCRIPT
+from goqueue.spark.commands.pairs import named_values
 
 
 def fake_java(folder: Path, script: str) -> None:
@@ -53,9 +54,11 @@ def test_a_java_that_is_not_there_is_missed_in_a_sentence(tmp_path: Path, monkey
 
 
 def test_settings_are_names_and_values() -> None:
-    assert parse_settings(("spark.a=1", "spark.b=x=y")) == {"spark.a": "1", "spark.b": "x=y"}
-    with pytest.raises(Ending, match=r"'spark\.a' is no setting of Spark; write it like spark\.executor\.memory=4g"):
-        parse_settings(("spark.a",))
+    assert named_values(("spark.a=1", "spark.b=x=y"), "setting", "a=1") == {"spark.a": "1", "spark.b": "x=y"}
+    with pytest.raises(Ending, match=r"'spark\.a' is no setting of Spark; write it like spark\.b=1"):
+        named_values(("spark.a",), "setting of Spark", "spark.b=1")
+    with pytest.raises(Ending, match="the column key is given twice"):
+        named_values(("key=id", "key=name"), "column", "value=document")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +80,13 @@ def test_a_replay_of_nothing_or_with_what_is_not_to_be_had_needs_no_java(
     ran = CliRunner().invoke(spark, ["replay", *asked])
     assert ran.exit_code != 0
     assert said in str(ran.exception)
+
+
+def test_what_the_system_refuses_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = CliRunner().invoke(spark, ["package", str(tmp_path / "file" / "folder")])
+    assert isinstance(ran.exception, Ending)
+    assert str(ran.exception) == f"{tmp_path / 'file' / 'folder'}: Not a directory"
 
 
 def test_every_setting_that_can_be_tried_is_listed() -> None:

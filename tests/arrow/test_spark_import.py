@@ -20,7 +20,7 @@ TO = ("import", "orders", "--bootstrap", "localhost:9000")
         (("--from", "a", "--column", "key=id"), "--column says where something is in Parquet"),
         (("--parquet", "a", "--from-topic", "t"), "--from-topic is for --from and --captures"),
         (("--parquet", "a", "--speed", "2"), "--speed is of --original-timing"),
-        (("--parquet", "a", "--column", "id"), "'id' names no column; write it like value=document"),
+        (("--parquet", "a", "--column", "id"), "'id' is no column; write it like value=document"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_spark_starts(arguments: tuple[str, ...], said: str) -> None:
