@@ -83,6 +83,8 @@ class Leading:
     # Deleted topics whose folders the driver is removing, and those whose folders are gone, with when to say so again.
     _removals: dict[str, None] = field(factory=dict)
     _unsaid: dict[str, int] = field(factory=dict)
+    # Folders of partitions that were here when the process began, until it is known what they are of.
+    _claimed: list[str] = field(factory=list)
     # Who waits for a topic to be gone.
     _deleters: dict[str, list[int]] = field(factory=dict)
 
@@ -108,9 +110,13 @@ class Leading:
         self.agreement.ask(now, to, request)
         self.agreement.proceed(now)
 
-    def metadata_opened(self, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None) -> None:
+    def metadata_opened(
+        self, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None, claimed: Iterable[str]
+    ) -> None:
         """The metadata was recovered, at first or after a failure or a cut."""
         self.agreement.opened(now, state, entries, vote)
+        if not self.is_open:
+            self._claimed = [*claimed]
         self.is_open = True
 
     def follow(self, now: int) -> Changed:
@@ -122,6 +128,8 @@ class Leading:
             names = dict.fromkeys([*self.led.topics, *state.topics, *state.removing, *self._deleters])
         for name in names:
             self._follow_topic(now, name)
+        if changed.everything:
+            self._clear_away(now)
         for to, answer in self.agreement.take_answers():
             self._answer(to, answer)
         return changed
@@ -159,10 +167,11 @@ class Leading:
     # --- topics
 
     def _follow_topic(self, now: int, name: str) -> None:
-        state, streams = self.agreement.state, list[str]()
-        topic, leader = state.topics.get(name), self.led.topics.get(name)
+        topic, leader = self.agreement.state.topics.get(name), self.led.topics.get(name)
         if leader is not None and (topic is None or topic.topic_id != leader.topic.topic_id):
-            streams, leader = self._give_up(now, name), None
+            # Its folder goes, whether anybody waits for that, and whether the name is another topic's by now.
+            self._remove(name, self._give_up(now, name))
+            leader = None
         if topic is not None:
             if leader is None:
                 leader = self.led.topics[name] = TopicLeader(topic, self.led.node_id, self._replication is None)
@@ -171,19 +180,23 @@ class Leading:
                 self._alter(leader, topic)
             leader.topic = topic
             self._place(now, leader)
-        if name not in state.removing or not self._has_folder(name):
+        if not self._owes(name):
             # All know that it is gone here; others may still have theirs.
             self._unsaid.pop(name, None)
-        if name not in state.removing:
-            self._answer_deleters(name)
-        elif self._has_folder(name) and name not in self._removals and name not in self._unsaid:
+        elif name not in self._unsaid:
+            self._remove(name, [])
+        self._answer_deleters(name)
+
+    def _remove(self, name: str, streams: list[str]) -> None:
+        """Have the folder of a topic removed, in which these streams may be open."""
+        if name not in self._removals:
             self._removals[name] = None
             self.removes.append(Remove(f"logs/{name}", streams))
 
-    def _has_folder(self, name: str) -> bool:
-        """Whether this node is to remove the folder of a deleted topic."""
+    def _owes(self, name: str) -> bool:
+        """Whether it is waited for that this node has removed the folder of a deleted topic."""
         holders = self.agreement.state.holders.get(name)
-        return not holders or self.led.node_id in holders
+        return name in self.agreement.state.removing and (not holders or self.led.node_id in holders)
 
     def _alter(self, leader: TopicLeader, topic: Topic) -> None:
         leader.alter(topic)
@@ -224,6 +237,18 @@ class Leading:
             self._drop(now, held, refusal)
         self.removes.append(Remove(f"logs/{name}/{number}", leader.streams_of(number)))
 
+    def _clear_away(self, now: int) -> None:
+        """Remove what was here when the process began, and went elsewhere or was deleted while there was none."""
+        claimed, self._claimed = self._claimed, []
+        state = self.agreement.state
+        for folder in claimed:
+            _, name, number = folder.split("/")
+            leader = self.led.topics.get(name)
+            if leader is not None and not leader.is_here(int(number)) and int(number) not in leader.leaving:
+                self._stray(now, leader, int(number))
+            elif leader is None and name not in state.removing:
+                self._remove(name, [])
+
     def _give_up(self, now: int, name: str) -> list[str]:
         """A topic is gone; whoever waits for it is told. Answers its streams."""
         leader = self.led.topics.pop(name)
@@ -256,7 +281,7 @@ class Leading:
             del self._removals[name]
             if leader is not None:
                 self._place(now, leader)
-            if name in self.agreement.state.removing:
+            if self._owes(name):
                 self._unsaid[name] = now
                 self.wake(now)
 

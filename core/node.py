@@ -20,6 +20,7 @@ from goqueue.core.cluster import alone
 from goqueue.core.cluster.plans import Plans
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
+from goqueue.core.descriptions import Descriptions
 from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.leading import Follower, Leading
@@ -48,8 +49,6 @@ from goqueue.core.verbs import (
     FindOffset,
     ListTopics,
     NewRecord,
-    NodeReply,
-    PartitionReply,
     Publish,
     PublishBatch,
     Refusal,
@@ -73,7 +72,6 @@ class Node:
     def __init__(self, options: NodeOptions, clock: Clock, now: int) -> None:
         self.options = options
         self.clock = clock
-        self._started = now
         self._ready = Ready()
         self.led = Led(options.node_id)
         cluster = options.cluster
@@ -111,12 +109,13 @@ class Node:
             None if cluster is None else cluster.incarnation,
         )
         self._armed_at_ms = clock.wall_ms(0)
+        descriptions = Descriptions(options, self.led, self._agreement, self._answer, now)
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
             **dict.fromkeys((*self._agreement.takes, *self._plans.table()), self._change),
-            ListTopics: self._describe,
-            DescribeTopic: self._describe,
-            DescribePartitions: self._describe,
-            DescribeNode: self._describe_node,
+            ListTopics: descriptions.topics,
+            DescribeTopic: descriptions.topics,
+            DescribePartitions: descriptions.topics,
+            DescribeNode: descriptions.node,
             Publish: self._publishes.publish,
             PublishBatch: self._publishes.publish_batch,
             Fetch: self._fetch,
@@ -125,7 +124,7 @@ class Node:
             TrimSide: self._streams.trim_side,
         }
         if self._peering is None:
-            self._verbs.update(dict.fromkeys(alone.ANSWERED, self._answer_alone))
+            self._verbs.update(dict.fromkeys(alone.ANSWERED, descriptions.alone))
 
     def _make_agreement(self, clock: Clock) -> Agreement:
         options = self.options
@@ -284,24 +283,6 @@ class Node:
         for request in finished:
             self._wishes.ask(request)
 
-    def _describe(self, now: int, to: int, request: ListTopics | DescribeTopic | DescribePartitions) -> None:
-        reply = self.led.describe(request)
-        if isinstance(request, DescribePartitions) and isinstance(reply, list):
-            nodes = self._agreement.state.nodes
-            for part in reply:
-                if isinstance(part, PartitionReply) and part.leader in nodes and part.leader != self.options.node_id:
-                    part.leader_address = nodes[part.leader].grpc
-        self._answer(to, reply)
-
-    def _answer_alone(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - one of alone.ANSWERED
-        options = self.options
-        self._answer(to, alone.answer(options.node_id, options.version, self._agreement.state, request))
-
-    def _describe_node(self, now: int, to: int, request: DescribeNode) -> None:
-        topics, size_bytes = [*self.led.public()], self.led.size_bytes()
-        name, version = self.options.node_id, self.options.version
-        self._answer(to, NodeReply(name, version, now - self._started, len(topics), size_bytes, topics))
-
     # --- messages
 
     def _fetch(self, now: int, to: int, request: Fetch) -> None:
@@ -321,11 +302,20 @@ class Node:
     # --- what the driver reports
 
     def opened(
-        self, now: int, stream: str, state: LogState, entries: Iterable[Entry] = (), vote: SaveVote | None = None
+        self,
+        now: int,
+        stream: str,
+        state: LogState,
+        entries: Iterable[Entry] = (),
+        vote: SaveVote | None = None,
+        claimed: Iterable[str] = (),
     ) -> None:
-        """A stream was recovered, at first or after a failure or a cut; for the metadata, with all that is in it."""
+        """A stream was recovered, at first or after a failure or a cut.
+
+        For the metadata with all that is in it, and with the folders of partitions that were here (`claimed`).
+        """
         if stream == METADATA_STREAM:
-            self._leading.metadata_opened(now, state, entries, vote)
+            self._leading.metadata_opened(now, state, entries, vote, claimed)
             self._follow(now)
         else:
             self._leading.opened(now, stream, state)

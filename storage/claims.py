@@ -3,6 +3,9 @@
 A topic may be deleted and another one made under its name while a node is away. When the node is back, what it has
 under that name is not the new topic's, and must not be taken for it.
 
+It may also be deleted for good, or a partition be given to other nodes. So a node that starts is told what it has
+claimed, and removes what is not its own any more.
+
 A folder without the file was made by a node that was alone, or by an earlier release, and belongs to whoever has it
 opened first.
 """
@@ -11,6 +14,7 @@ from goqueue.storage.disk import Disk
 from goqueue.storage.layout import read_file, replace_file
 
 CLAIM_FILE = "topic"
+_LOGS = "logs"
 
 
 def claim(disk: Disk, folder: str, topic_id: int) -> bool:
@@ -25,6 +29,18 @@ def claim(disk: Disk, folder: str, topic_id: int) -> bool:
         _clear(disk, folder)
     replace_file(disk, folder, CLAIM_FILE, _content(topic_id))
     return bool(claimed)
+
+
+def claimed(disk: Disk) -> list[str]:
+    """The folders of all partitions that are a topic's, such as logs/orders/3."""
+    topics = [f"{_LOGS}/{name}" for name in _folders(disk, _LOGS)]
+    partitions = [f"{topic}/{name}" for topic in topics for name in _folders(disk, topic) if name.isdecimal()]
+    return [folder for folder in partitions if disk.exists(f"{folder}/{CLAIM_FILE}")]
+
+
+def _folders(disk: Disk, folder: str) -> list[str]:
+    names = disk.names(folder) if disk.is_folder(folder) else []
+    return [name for name in names if disk.is_folder(f"{folder}/{name}")]
 
 
 def _content(topic_id: int) -> bytes:

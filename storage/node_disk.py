@@ -27,7 +27,7 @@ from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Compact, Fetching, Ready, SaveVote
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import iterate
-from goqueue.storage.claims import claim
+from goqueue.storage.claims import claim, claimed
 from goqueue.storage.compacting import Compacted, compact, discard
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DamageError
@@ -45,7 +45,7 @@ _PAUSE_MOST_NS = 30_000_000_000
 
 @define
 class Opening:
-    """A stream to be recovered; for the metadata, its entries and the last vote are read as well."""
+    """A stream to be recovered; for the metadata, its entries, the last vote and what is claimed are read as well."""
 
     disk: Disk
     stream: str
@@ -56,6 +56,7 @@ class Opening:
     recovery: Recovery | None = None
     entries: list[Entry] = field(factory=list)
     vote: SaveVote | None = None
+    claimed: list[str] = field(factory=list)
     error: GoQueueError | OSError | None = None
 
     def run(self) -> None:
@@ -67,6 +68,7 @@ class Opening:
             if self.stream == METADATA_STREAM:
                 self.entries = _entries(self.disk, self.stream, recovery)
                 self.vote = read_vote(self.disk)
+                self.claimed = claimed(self.disk)
         except (GoQueueError, OSError) as error:
             self.error = error
         else:
@@ -348,7 +350,7 @@ class NodeDisk:
             for note in opening.recovery.notes:
                 self._report(note)
             self._store.opened(stream)
-            self._node.opened(now, stream, opening.recovery.state, opening.entries, opening.vote)
+            self._node.opened(now, stream, opening.recovery.state, opening.entries, opening.vote, opening.claimed)
 
     def _finish_removal(self, now: int, removal: Removal) -> None:
         if removal.error is not None:

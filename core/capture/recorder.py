@@ -145,12 +145,18 @@ class Recorder(Node):
         return self.node.peers()
 
     def opened(
-        self, now: int, stream: str, state: LogState, entries: Iterable[Entry] = (), vote: SaveVote | None = None
+        self,
+        now: int,
+        stream: str,
+        state: LogState,
+        entries: Iterable[Entry] = (),
+        vote: SaveVote | None = None,
+        claimed: Iterable[str] = (),
     ) -> None:
         """Note a stream that was recovered, and pass it on."""
-        known = list(entries)
-        self._notes.call(now, "opened", (stream, state, known, vote))
-        self.node.opened(now, stream, state, known, vote)
+        known, folders = list(entries), list(claimed)
+        self._notes.call(now, "opened", (stream, state, known, vote, folders))
+        self.node.opened(now, stream, state, known, vote, folders)
 
     def open_failed(self, now: int, stream: str, why: str) -> None:
         """Note a stream that cannot be recovered, and pass it on."""

@@ -192,6 +192,54 @@ def test_a_topic_that_was_made_again_while_a_node_was_away_is_not_the_old_one() 
     assert read(cluster, away) == [b"new"]
 
 
+def test_what_was_deleted_or_moved_while_a_node_was_away_goes_when_it_is_back() -> None:
+    cluster = DrivenCluster(4)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
+    for name in ("orders", "moved", "kept"):
+        assert isinstance(cluster.answer("n1", CreateTopic(name, 1, 4 if name == "orders" else 2)), TopicReply)
+    cluster.until(lambda: all(cluster.leader(name) for name in ("orders", "moved", "kept")))
+    [here] = [one.replicas for one in partitions_of(cluster, "n1", "moved")]
+    away = next(name for name in here if name != cluster.controller())
+    stayed = [name for name in cluster.members if name != away]
+    cluster.kill(away)
+    cluster.advance(5_000)
+    assert cluster.answer(stayed[0], DeleteTopic("orders")) is None
+    there = [name for name in stayed if name not in here][:2]
+    assert cluster.answer(stayed[0], Reassign([ReplicaMove("moved", 0, there)])) is None
+    cluster.until(lambda: sorted(partitions_of(cluster, stayed[0], "moved")[0].replicas) == there, 60_000)
+    assert {"logs/orders/0", "logs/moved/0"} <= folders(cluster, away)
+    kept = {folder for folder in folders(cluster, away) if folder.startswith("logs/kept")}
+    cluster.start(away)
+    cluster.advance(10_000)
+    assert folders(cluster, away) & {"logs/orders/0", "logs/moved/0"} == set()
+    assert kept <= folders(cluster, away)
+
+
+def test_what_was_deleted_while_a_node_was_cut_off_goes_even_if_the_name_is_another_topics_elsewhere() -> None:
+    cluster = DrivenCluster(4)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
+    for name in ("gone", "again"):
+        assert isinstance(cluster.answer("n1", CreateTopic(name, 1, 4)), TopicReply)
+    cluster.until(lambda: all(folders(cluster, node) >= {"logs/gone/0", "logs/again/0"} for node in cluster.members))
+    away = next(name for name in cluster.living() if name != cluster.controller())
+    stayed = [name for name in cluster.members if name != away]
+    cluster.isolate(away)
+    cluster.advance(5_000)
+    for name in ("gone", "again"):
+        assert cluster.answer(stayed[0], DeleteTopic(name)) is None
+    assert isinstance(cluster.answer(stayed[0], CreateTopic("again", 1, 2)), TopicReply)
+    assert away not in partitions_of(cluster, stayed[0], "again")[0].replicas
+    cluster.heal()
+    cluster.advance(10_000)
+    assert folders(cluster, away) & {"logs/gone/0", "logs/again/0"} == set()
+
+
+def folders(cluster: DrivenCluster, name: str) -> set[str]:
+    """The folders of partitions on a node's disk, whether it lives or not."""
+    paths = cluster.members[name].disk.paths()
+    return {"/".join(path.split("/")[:3]) for path in paths if path.startswith("logs/")}
+
+
 def test_one_node_grows_into_three_and_loses_nothing() -> None:
     cluster = DrivenCluster(1)
     cluster.until(lambda: cluster.controller() == "n1")
