@@ -201,7 +201,6 @@ def draw_cluster(random: Random, nodes: int) -> Options:
         wait_ns_max=random.choice((100_000_000, 500_000_000)),
         fsyncs=random.choice((("every",), ("every",), ("every",), ("every", "interval", "none"))),
         p_batch=random.choice((0.0, 0.3, 1.0)),
-        p_topic_change=0.0,
         p_resends=random.choice((0.0, 0.0, 0.5)),
         p_acks_none=random.choice((0.0, 0.0, 0.1)),
         delay_ns_max=random.choice((100_000, 5_000_000)),
@@ -213,6 +212,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
         _draw_members(random, options)
     elif drawn < 0.4:
         _draw_workers(random, options)
+    options.p_topic_change = random.choice((0.0, 0.0, 0.01))
     return options
 
 

@@ -1,4 +1,7 @@
-"""When a deletion is answered, the topic's folder is gone and stays gone until the topic is made again."""
+"""When a deletion is answered, the topic's folder is gone and stays gone until the topic is made again.
+
+In a cluster it may be on nodes that are dead or cut off, and what those have goes when they are back: before the end.
+"""
 
 from goqueue.core.calls import Reply
 from goqueue.core.verbs import DeleteTopic
@@ -17,7 +20,8 @@ class Deletion(Checker):
         """Note a deletion."""
         if isinstance(asked.request, DeleteTopic) and reply is None:
             self._deleted.add(asked.request.name)
-            self._look()
+            if not self.sight.is_cluster:
+                self._look()
 
     def stepped(self) -> None:
         """Those made again may have files."""
@@ -27,11 +31,24 @@ class Deletion(Checker):
     def started(self) -> None:
         """A life begins without what was deleted."""
         self.stepped()
-        self._look()
+        if not self.sight.is_cluster:
+            self._look()
 
     def ended(self) -> None:
         """So does it end."""
         self._look()
+        if self.sight.is_cluster:
+            self._look_for_partitions()
+
+    def _look_for_partitions(self) -> None:
+        """Nobody has a partition that is elsewhere."""
+        topics = self.sight.topics()
+        for process in self.sight.processes:
+            for path in process.disk.paths():
+                parts = path.split("/")
+                topic = topics.get(parts[1]) if parts[0] == "logs" and len(parts) > 3 else None
+                if topic is not None and process.node_id not in topic.placements[int(parts[2])].replicas:
+                    raise Violation(f"{process.node_id} has {path}, and is no replica of it")
 
     def _look(self) -> None:
         topics = self.sight.topics()
