@@ -11,7 +11,7 @@ from goqueue.core.calls import Request
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Publish, PublishBatch
+from goqueue.core.verbs import DeleteTopic, Publish, PublishBatch
 from goqueue.fuzz.deliveries import Deliveries, Given
 from goqueue.fuzz.memberships import Memberships
 
@@ -81,8 +81,11 @@ class Asked:
     to: int
     client: str
     request: Request
+    # The topic that a request is about; None where there is none, and in a cluster where it may be one of several.
     topic_id: int | None
     messages: list[Message] = field(factory=list)
+    # In a cluster, the least id of a topic that the request may come to.
+    least_id: int = 0
     # When it came to the node, and how many had come before.
     at: int = 0
     serial: int = 0
@@ -106,6 +109,8 @@ class History:
     terms: dict[int, TopicTerms] = field(factory=dict)
     rotten: set[Place] = field(factory=set)
     is_doomed: set[int] = field(factory=set)
+    # Topics that somebody wanted deleted and was not told about: that may come to be at any time.
+    is_wanted_gone: set[str] = field(factory=set)
     open: dict[int, Asked] = field(factory=dict)
     memberships: Memberships = field(factory=Memberships)
     deliveries: Deliveries = field(factory=Deliveries)
@@ -141,12 +146,21 @@ class History:
         if place[0] not in self.is_doomed:
             taken[offset] = message
 
-    def died(self, node_id: str) -> None:
-        """The process is gone, and nothing that was asked of it is answered any more."""
+    def died(self, node_id: str, *, lingers: bool) -> None:
+        """The process is gone, and nothing that was asked of it is answered any more; it may linger with others."""
         for to, asked in list(self.open.items()):
             if asked.node_id == node_id:
+                if lingers and isinstance(asked.request, DeleteTopic):
+                    self.is_wanted_gone.add(asked.request.name)
                 self.deliveries.unanswered(asked.request)
                 del self.open[to]
+
+    def may_be_deleted(self, name: str) -> bool:
+        """Whether somebody wants a topic of a name deleted."""
+        requests = (asked.request for asked in self.open.values())
+        return name in self.is_wanted_gone or any(
+            isinstance(request, DeleteTopic) and request.name == name for request in requests
+        )
 
     def is_strong(self, topic_id: int) -> bool:
         """Whether the topic has always promised to survive a crash."""
@@ -169,6 +183,8 @@ class History:
 
     def doomed(self, topic_id: int) -> None:
         """Somebody wants a topic deleted: nothing is promised of it any more."""
+        if topic_id in self.is_doomed:
+            return
         self.is_doomed.add(topic_id)
         for place in [place for place in self.promised if place[0] == topic_id]:
             del self.promised[place]

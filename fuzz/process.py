@@ -179,7 +179,7 @@ class Process:
         self._letters.clear()
         self._links.clear()
         self._connections.clear()
-        self.world.history.died(self.node_id)
+        self.world.history.died(self.node_id, lingers=self.world.sight.is_cluster)
         self._turn_due = None
         self.still_until = 0
         self.faults.operations_left = None

@@ -53,6 +53,8 @@ class Witness:
         topics, topic = self._sight.topics(), self._topic(request)
         topic_id = None if topic is None else topic.topic_id
         asked = Asked(to, name, request, topic_id)
+        if self._sight.is_cluster:
+            self._guess(asked)
         asked.node_id = node_id
         asked.at = self._sight.now
         asked.topics = self._sight.topic_ids() if isinstance(request, PollWork) else {}
@@ -70,6 +72,7 @@ class Witness:
             self._learn(topic)
             if isinstance(request, DeleteTopic):
                 self._history.doomed(topic_id)
+        self._doom()
         for checker in self._checkers:
             checker.asked(asked)
 
@@ -106,8 +109,8 @@ class Witness:
         asked = self._history.open.pop(to, None)
         if asked is None:
             raise Violation(f"request {to} was answered twice, or never asked: {reply}"[:500])
-        if self._sight.is_cluster and asked.topic_id is None:
-            self._look_again(asked)
+        if self._sight.is_cluster:
+            self._settle(asked, reply)
         if isinstance(asked.request, Fetch) and isinstance(reply, Fetched):
             reply = self._believed(asked, asked.request, reply)
             if isinstance(reply, Fetched):
@@ -137,20 +140,46 @@ class Witness:
             self._signs.add(sign)
             self._history.deliveries.heard(request.member_id, self._sight.now)
 
-    def _look_again(self, asked: Asked) -> None:
-        """In a cluster the node that answers may have known more than anybody did when it was asked."""
-        topic = self._topic(asked.request)
+    def _guess(self, asked: Asked) -> None:
+        """In a cluster nodes may differ in which topic has a name: the request may come to any of these, or a later."""
+        name = _topic_name(asked.request)
+        if name is None:
+            return
+        believed = self._sight.ids_believed(name)
+        known = self._sight.ids_since(name, 0)
+        asked.least_id = min(believed) if believed else max(known, default=-1) + 1
+        if len(believed) != 1:
+            asked.topic_id = None
+
+    def _settle(self, asked: Asked, reply: Reply) -> None:
+        """What a request that is answered was about is sure where there was only one topic of that name meanwhile."""
+        request, name = asked.request, _topic_name(asked.request)
+        if isinstance(request, DeleteTopic) and reply is not None and not _is_refused(reply, Code.TOPIC_NOT_FOUND):
+            self._history.is_wanted_gone.add(request.name)
+        self._doom()
+        if name is None:
+            return
+        possible = self._sight.ids_since(name, asked.least_id)
+        asked.topic_id = possible[0] if len(possible) == 1 else None
+        topic = self._topic(request)
         if topic is not None:
-            asked.topic_id = topic.topic_id
             self._learn(topic)
-            for message in asked.messages:
-                message.topic_ids.append(topic.topic_id)
+        for message in asked.messages:
+            message.topic_ids += possible
+
+    def _doom(self) -> None:
+        """Where a deletion may still come to be, nothing is promised of what is made meanwhile."""
+        if not self._sight.is_cluster:
+            return
+        wanted = {one.request.name for one in self._history.open.values() if isinstance(one.request, DeleteTopic)}
+        for name in wanted | self._history.is_wanted_gone:
+            for topic_id in self._sight.ids_since(name, 0):
+                self._history.doomed(topic_id)
 
     def _topic(self, request: Request) -> Topic | None:
         """The topic of messages that a request is about."""
-        name = getattr(request, "topic", getattr(request, "name", None))
-        # Letters are known by what they say of their past, and not as messages of the topic that they lie in.
-        return None if name is None or name.endswith(LETTERS_ENDING) else self._sight.topics().get(name)
+        name = _topic_name(request)
+        return None if name is None else self._sight.topics().get(name)
 
     def _believed(self, asked: Asked, fetch: Fetch, reply: Fetched) -> Reply:
         """What a client makes of batches: where bits have rotted, it stops before the first whose sum is wrong.
@@ -192,6 +221,9 @@ class Witness:
             return
         if isinstance(result, Refusal):
             message.is_refused = result.code in _FINAL and message.sends == 1
+        elif topic_id is None and self._sight.ids_since(_topic_name(asked.request) or "", asked.least_id):
+            # Nobody can tell in which of them it is.
+            self.acknowledged += 1
         elif topic_id is None:
             raise Violation(f"{message.name!r} was taken for a topic that does not exist")
         elif result.due_ms >= 0 and result.offset == NO_OFFSET:
@@ -225,3 +257,14 @@ class Witness:
         """Whether somebody waits for a change of a topic's settings."""
         requests = (asked.request for asked in self._history.open.values())
         return any(isinstance(request, AlterTopic) and request.name == name for request in requests)
+
+
+def _topic_name(request: Request) -> str | None:
+    """The name of the topic of messages that a request is about."""
+    name: str | None = getattr(request, "topic", getattr(request, "name", None))
+    # Letters are known by what they say of their past, and not as messages of the topic that they lie in.
+    return None if name is None or name.endswith(LETTERS_ENDING) else name
+
+
+def _is_refused(reply: Reply, code: Code) -> bool:
+    return isinstance(reply, Refusal) and reply.code is code

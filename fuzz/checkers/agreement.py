@@ -23,11 +23,7 @@ class Agreement(Checker):
         """Note what was agreed to."""
         if isinstance(asked.request, CreateTopic | AlterTopic) and isinstance(reply, TopicReply):
             topic_id = self.sight.topic_ids().get(reply.name)
-            wanted = any(
-                isinstance(one.request, DeleteTopic) and one.request.name == reply.name
-                for one in self.history.open.values()
-            )
-            if topic_id is not None and not wanted:
+            if topic_id is not None and not self.history.may_be_deleted(reply.name):
                 self._known[reply.name] = topic_id
         if isinstance(asked.request, DeleteTopic) and reply is None and asked.topic_id is not None:
             self._deleted.add(asked.topic_id)

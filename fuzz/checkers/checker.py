@@ -47,6 +47,8 @@ class Sight:
         self.clients: list[Client] = []
         # Of a cluster: the topics as the one knew them that knew most so far, and the latest epoch of each stream.
         self._known: tuple[int, dict[str, Topic]] = (0, {})
+        # By name, the ids of all topics that there ever were.
+        self._ids: dict[str, set[int]] = {}
         self._epochs: dict[tuple[int, str], int] = {}
 
     @property
@@ -78,12 +80,25 @@ class Sight:
         if self.is_cluster:
             if node is not None and agreed_index(node) > self._known[0]:
                 self._known = agreed_index(node), agreed_topics(node)
+                for name, topic in self._known[1].items():
+                    self._ids.setdefault(name, set()).add(topic.topic_id)
             return self._known[1]
         return {} if node is None else {name: one.topic for name, one in node.led.topics.items()}
 
     def topic_ids(self) -> dict[str, int]:
         """The same by their ids."""
         return {name: topic.topic_id for name, topic in self.topics().items()}
+
+    def ids_believed(self, name: str) -> set[int]:
+        """The ids that nodes of a cluster believe a topic to have: one that hears nothing may be behind by several."""
+        self.topics()
+        believed = (agreed_topics(node).get(name) for node in self.nodes())
+        return {one.topic_id for one in (self._known[1].get(name), *believed) if one is not None}
+
+    def ids_since(self, name: str, least_id: int) -> list[int]:
+        """The ids of all topics of a name, in a cluster, from one on."""
+        self.topics()
+        return sorted(one for one in self._ids.get(name, ()) if one >= least_id)
 
     def coordinator(self) -> str:
         """The node that leads the groups, as it is agreed on; empty while none does."""
