@@ -83,6 +83,7 @@ class Coordinator:
     # Groups in which something is to be let go of; and those without members, by when to see if they are forgotten.
     _moving: dict[str, None] = field(factory=dict)
     _expiries: Alarms[str] = field(factory=Alarms)
+    _topic_ids: dict[str, int] = field(factory=dict)
     # The ends as they are shown, which may be known where none is known that a commit can be judged by.
     _shown: Ends | None = None
 
@@ -112,10 +113,10 @@ class Coordinator:
         """How many partitions a topic has; none if it is not there."""
         return self._topics.get(topic, 0)
 
-    def topics_changed(self, now: int, topics: dict[str, int]) -> None:
-        """These are all topics there are, with their numbers of partitions."""
-        before, self._topics = self._topics, dict(topics)
-        self._apply(plan.pruned(self.groups, self._topics))
+    def topics_changed(self, now: int, topics: dict[str, int], topic_ids: dict[str, int]) -> None:
+        """These are all topics there are, with their numbers of partitions, and their ids."""
+        before, self._topics, self._topic_ids = self._topics, dict(topics), dict(topic_ids)
+        self._apply(plan.pruned(self.groups, self._topics, self._topic_ids))
         for group in [*self.groups.groups.values()]:
             read = dict.fromkeys(topic for member in group.members.values() for topic in member.topics)
             if any(before.get(topic) != topics.get(topic) for topic in read):
@@ -144,7 +145,7 @@ class Coordinator:
         for change in changes:
             self.groups.apply(change)
         self.groups.check()
-        self._apply(plan.pruned(self.groups, self._topics))
+        self._apply(plan.pruned(self.groups, self._topics, self._topic_ids))
         for group in self.groups.groups.values():
             for member in group.members.values():
                 self._sessions.begin(now, group.name, member)
@@ -402,7 +403,7 @@ class Coordinator:
         planned = plan.plan_commit(self.groups, request, self._topics, self._ends, self._clock.wall_ms(now))
         if isinstance(planned, Refusal):
             return planned
-        self._apply(planned[0])
+        self._apply(plan.named(planned[0], self._topic_ids))
         group = self.groups.groups.get(request.group)
         if group is not None and not group.members:
             self._expire_later(now, group)
@@ -417,7 +418,7 @@ class Coordinator:
         planned = plan.plan_reset(self.groups, request, partitions, self._ends, self._clock.wall_ms(now))
         if isinstance(planned, Refusal):
             return planned
-        self._apply(planned[0])
+        self._apply(plan.named(planned[0], self._topic_ids))
         group = self.groups.groups[request.group]
         if not group.members:
             self._expire_later(now, group)

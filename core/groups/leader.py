@@ -355,8 +355,8 @@ class GroupLeader:
         if others:
             # One that was made again under its name is another topic: what was committed to the first goes with that.
             left = {name: count for name, count in counts.items() if name not in others}
-            self.coordinator.topics_changed(now, left)
-        self.coordinator.topics_changed(now, counts)
+            self.coordinator.topics_changed(now, left, ids)
+        self.coordinator.topics_changed(now, counts, self._topic_ids)
 
     def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a partition."""

@@ -9,7 +9,7 @@ and changes nothing, as a commit that was overtaken by a later one should; only 
 
 from collections.abc import Callable
 
-from attrs import define
+from attrs import define, evolve
 
 from goqueue.core.cluster.plan import name_problem
 from goqueue.core.groups.assignment import Assignor
@@ -379,13 +379,23 @@ def _reset_offset(request: ResetOffsets, partition: int, span: tuple[int, int] |
     return min(max(found, start), end)
 
 
-def pruned(groups: Groups, topics: dict[str, int]) -> list[Change]:
-    """The end of the offsets of topics that are no more: another topic may come by their name."""
+def named(changes: list[Change], topic_ids: dict[str, int]) -> list[Change]:
+    """Changes in which offsets say of which topic of the name they are: one that is made again has another id."""
+    return [
+        evolve(one, committed=evolve(one.committed, topic_id=topic_ids.get(one.topic, 0)))
+        if isinstance(one, OffsetStands) and one.committed is not None
+        else one
+        for one in changes
+    ]
+
+
+def pruned(groups: Groups, topics: dict[str, int], topic_ids: dict[str, int]) -> list[Change]:
+    """The end of the offsets of topics that are no more, also where another one has come by the name."""
     return [
         OffsetStands(name, topic, partition, None)
         for name, offsets in groups.offsets.items()
-        for topic, partition in offsets
-        if partition >= topics.get(topic, 0)
+        for (topic, partition), committed in offsets.items()
+        if partition >= topics.get(topic, 0) or 0 < committed.topic_id < topic_ids.get(topic, 0)
     ]
 
 

@@ -50,14 +50,18 @@ class GroupRecord:
 
 @define
 class OffsetRecord:
-    """The next offset to be read, by whom of which generation it was committed, and when."""
+    """The next offset to be read, by whom of which generation it was committed, when, and in which topic of the name.
+
+    Records of releases that did not say which topic have 0 there.
+    """
 
     offset: int
     generation: int
     committed_ms: int
+    topic_id: int = 0
 
 
-GROUPS_CODEC = Codec({1: GroupRecord, 2: MemberRecord, 3: OffsetRecord}, version=2)
+GROUPS_CODEC = Codec({1: GroupRecord, 2: MemberRecord, 3: OffsetRecord}, version=3)
 
 
 def group_key(group: str) -> bytes:

@@ -200,13 +200,13 @@ def change_of(key: bytes, value: bytes | None) -> Change:
 
 def _group(name: str, record: GroupRecord) -> Group:
     members: dict[str, Member] = {}
-    spelled: dict[str, bytes] = {}
     for content in record.members:
         member = GROUPS_CODEC.decode(content)
         if not isinstance(member, MemberRecord):
             raise ProtocolError(f"a {type(member).__name__} stands where group {name} has a member")
         members[member.member_id] = member
-        spelled[member.member_id] = content
+    # Not the bytes that were read: an earlier release may have spelled them.
+    spelled = {member_id: GROUPS_CODEC.encode(member) for member_id, member in members.items()}
     try:
         config = json.loads(record.config)
     except ValueError as error:

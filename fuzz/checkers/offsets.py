@@ -51,6 +51,8 @@ class Offsets(Checker):
         # What was known for certain when a question was asked.
         self._least_at: dict[int, dict[Key, int]] = {}
         self._first_of_name: dict[str, int] = {}
+        # In a cluster: commits that were not taken for sure, and the least ids of the topics that may get them.
+        self._lingering: dict[int, tuple[CommitOffsets, dict[str, int]]] = {}
         # Groups that somebody wanted to begin at the end.
         self._skips: set[str] = set()
 
@@ -72,6 +74,8 @@ class Offsets(Checker):
                 key: least for key, least in self._least.items() if key[0] == request.group and self._is_known(key)
             }
         touched: list[Key] = []
+        if isinstance(request, CommitOffsets) and self.sight.is_cluster:
+            self._lingering[asked.to] = request, self._least_ids(request)
         if isinstance(request, CommitOffsets):
             for one in request.offsets:
                 if one.topic in topics:
@@ -103,6 +107,7 @@ class Offsets(Checker):
             if topic_id in self.history.is_doomed:
                 topics.pop(name, None)
         if isinstance(request, CommitOffsets) and isinstance(reply, CommittedOffsets):
+            self._took(asked.to)
             self._committed(request, reply, topics)
         elif isinstance(request, FetchOffsets) and request.group not in self.history.deliveries.terms:
             self._told(reply, request.group, topics, least_then)
@@ -134,6 +139,30 @@ class Offsets(Checker):
                 del offsets[key]
         self._doubtful = {key for key in self._doubtful if key[0] != group}
 
+    def _least_ids(self, request: CommitOffsets) -> dict[str, int]:
+        names = {one.topic for one in request.offsets}
+        return {name: min(self.sight.ids_believed(name), default=0) for name in names}
+
+    def _took(self, to: int) -> None:
+        """A commit was taken for whichever topics had the names meanwhile."""
+        request, least_ids = self._lingering.pop(to, (None, {}))
+        if request is None:
+            return
+        for one in request.offsets:
+            for topic_id in self.sight.ids_since(one.topic, least_ids[one.topic]):
+                key = request.group, topic_id, one.partition
+                self._most[key] = max(self._most.get(key, -1), one.offset)
+
+    def _may_have(self, key: Key, name: str) -> int:
+        """The furthest that anybody may have committed."""
+        lingering = [
+            one.offset
+            for request, least_ids in self._lingering.values()
+            for one in request.offsets
+            if (request.group, one.topic, one.partition) == (key[0], name, key[2]) and least_ids[name] <= key[1]
+        ]
+        return max([self._most.get(key, -1), *lingering])
+
     def _committed(self, request: CommitOffsets, reply: CommittedOffsets, topics: dict[str, int]) -> None:
         refused = {(one.topic, one.partition) for one in reply.refusals}
         for one in request.offsets:
@@ -163,7 +192,7 @@ class Offsets(Checker):
         least = self._least.get(key, -1)
         if self._is_known(key) and told.offset < min(least, least_then):
             raise Violation(f"the offset of {key} was {least_then}, and is {told.offset}")
-        if told.offset > self._most.get(key, -1):
+        if told.offset > self._may_have(key, told.topic):
             raise Violation(f"the offset of {key} is {told.offset}, which nobody committed")
         if told.offset >= 0:
             self._check_end(key, told.offset)

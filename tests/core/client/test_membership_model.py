@@ -244,7 +244,7 @@ class Members(RuleBasedStateMachine):
     def change_topics(self, topic: str, count: int) -> None:
         """A topic appears, grows, shrinks by being made anew, or goes."""
         self.topics = {**self.topics, topic: count}
-        self.coordinator.topics_changed(self.now, self.topics)
+        self.coordinator.topics_changed(self.now, self.topics, {})
         self.flush()
 
     @rule(keep=PICKS)

@@ -115,7 +115,7 @@ class Story:
         """All topics."""
         pairs = (word.split("=") for word in words)
         self._topics = {topic: int(count) for topic, count in pairs}
-        self.coordinator.topics_changed(self.now, self._topics)
+        self.coordinator.topics_changed(self.now, self._topics, {})
 
     def join(self, words: list[str]) -> None:
         """A member more."""

@@ -108,14 +108,14 @@ class PolledGroups:
         for topic, count in topics.items():
             for number in range(count):
                 self.shelves.setdefault((topic, number), Shelf())
-        self.coordinator.topics_changed(self.now, self.topics)
+        self.coordinator.topics_changed(self.now, self.topics, {})
         self.turn()
 
     def delete(self, topic: str) -> None:
         """A topic is gone, and so are its partitions."""
         for number in range(self.topics.pop(topic)):
             del self.shelves[topic, number]
-        self.coordinator.topics_changed(self.now, self.topics)
+        self.coordinator.topics_changed(self.now, self.topics, {})
         self.turn()
 
     def ends(self, topic: str, partition: int) -> tuple[int, int] | None:

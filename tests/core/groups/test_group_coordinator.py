@@ -11,6 +11,8 @@ from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.verbs import (
+    CommitOffsets,
+    CommittedOffsets,
     DeleteGroup,
     DescribeGroup,
     DescribeRebalances,
@@ -24,6 +26,7 @@ from goqueue.core.groups.verbs import (
     JoinGroup,
     LeaveGroup,
     ListGroups,
+    PartitionOffset,
     RebalancesReply,
     RevokedPartitions,
     RevokePartitions,
@@ -170,6 +173,22 @@ def test_what_a_restart_knows_is_what_the_journal_holds_key_by_key() -> None:
     again.restore(node.now, compacted)
     again.check()
     assert again.groups == node.coordinator.groups
+
+
+def test_what_was_committed_to_a_topic_is_not_told_of_the_next_one_of_its_name() -> None:
+    def one_reading() -> Coordinator:
+        return Coordinator(Clock(0, 0), Random(1), lambda _topic, _partition: (0, 100), {})
+
+    before = one_reading()
+    before.topics_changed(0, {"t": 2, "kept": 2}, {"t": 4, "kept": 5})
+    before.ask(0, 1, Caller(), CommitOffsets("g", "", 0, [PartitionOffset(name, 1, 9) for name in ("t", "kept")]))
+    assert before.replies == [(1, CommittedOffsets([]))]
+    # The next coordinator never saw that there was no such topic for a while.
+    after = one_reading()
+    after.topics_changed(0, {"t": 2, "kept": 2}, {"t": 6, "kept": 5})
+    after.restore(0, before.entries)
+    assert {slot: one.offset for slot, one in after.groups.committed("g").items()} == {("kept", 1): 9}
+    assert after.entries == [(b"offset/g/t/1", None)]
 
 
 def test_a_coordinator_is_captured_whole_and_goes_on_the_same() -> None:

@@ -254,7 +254,7 @@ class Groups(RuleBasedStateMachine):
         else:
             self.topics = {name: count for name, count in self.topics.items() if name != topic}
             self.committed = {slot: offset for slot, offset in self.committed.items() if slot[0] != topic}
-        self.coordinator.topics_changed(self.now, self.topics)
+        self.coordinator.topics_changed(self.now, self.topics, {})
         # The node tells nobody of topics that are not durable, so this is as well.
         self.flush()
 

@@ -48,6 +48,19 @@ def test_an_offset_is_a_record_under_its_partition() -> None:
     assert change_of(key, value) == change
 
 
+def test_what_an_earlier_release_wrote_is_read_and_held_as_this_one_would_write_it() -> None:
+    number, _, *content = GROUPS_CODEC.encode(OffsetRecord(12, 3, 1_700_000_000_000))
+    # Version 2 did not say which topic of the name it was.
+    assert GROUPS_CODEC.decode(bytes([number, 2 << 1, *content[:-1]])) == OffsetRecord(12, 3, 1_700_000_000_000, 0)
+    one = member(t={0: 1, 5: 2})
+    number, _, *content = GROUPS_CODEC.encode(one)
+    value = GROUPS_CODEC.encode(GroupRecord(GroupMode.EXCLUSIVE, "{}", 2, 0, [bytes([number, 2 << 1, *content])]))
+    change = change_of(b"group/g", value)
+    assert isinstance(change, GroupStands)
+    assert change.group is not None
+    change.group.check()
+
+
 @pytest.mark.parametrize("change", [GroupStands("g", None), OffsetStands("g", "t", 0, None)])
 def test_an_end_is_a_key_without_a_value(change: GroupStands | OffsetStands) -> None:
     key, value = entry_of(change)
