@@ -213,6 +213,8 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     elif drawn < 0.4:
         _draw_workers(random, options)
     options.p_topic_change = random.choice((0.0, 0.0, 0.01))
+    if not options.workers and random.random() < 0.2:
+        _draw_upkeep(random, options)
     return options
 
 
@@ -240,6 +242,16 @@ def _draw_workers(random: Random, options: Options) -> None:
     options.schedulers = random.choice((0, 1)) if options.p_delay else 0
     options.producers, options.sequenced, options.consumers = 1, 0, 0
     options.think_ns = random.choice((100_000_000, 300_000_000))
+
+
+def _draw_upkeep(random: Random, options: Options) -> None:
+    """Logs in a cluster that are compacted or lose their beginnings: for that they must have some segments."""
+    options.small_segments = True
+    options.value_bytes_max = random.choice((10_000, 20_000))
+    if random.random() < 0.5:
+        options.retention = True
+    else:
+        options.p_compact, options.p_tombstone = 0.7, random.choice((0.0, 0.2))
 
 
 def _draw_work(random: Random, options: Options) -> None:
