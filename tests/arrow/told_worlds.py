@@ -55,7 +55,9 @@ class Onlooker:
     def answered(self, process: Process, to: int, reply: Reply) -> None:
         """A node answers."""
         request = self._open.pop((process.node_id, to), None)
-        if request is None or not isinstance(reply, PublishReply):
+        asked = process.world.history.open.get(to)
+        if request is None or not isinstance(reply, PublishReply) or asked is None or asked.is_forgotten:
+            # What is said to a client that is gone is no fact.
             return
         each = count_in(request) if isinstance(request, PublishBatch) else 1
         for result in reply.results:
