@@ -1,6 +1,7 @@
 """What every test runs under: no stopwatch in Hypothesis, Spark only where there is a Java."""
 
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -50,6 +51,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(pytest.mark.skipif(not java_runs(), reason="no Java here"))
     if not java_runs():
         config.stash[WITHOUT_JAVA] = len(for_spark)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: a collection of garbage, of which benchmarks make one for each figure, need not look."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,7 @@ WILD = ("kill", "crash", "disk", "full", "isolate", "pause", "loss", "clock")
 WORLDS = ((4, 3, 6, CALM), (5, 3, 5, WILD), (7, 1, 0, WILD), (11, 1, 0, CALM))
 
 
-@pytest.fixture(params=WORLDS, ids=lambda world: f"{world[1]}-nodes-{world[0]}")
+@pytest.fixture(scope="module", params=WORLDS, ids=lambda world: f"{world[1]}-nodes-{world[0]}")
 def world(request: pytest.FixtureRequest) -> ToldWorld:
     """A world of one node or three."""
     seed, nodes, seconds, faults = request.param

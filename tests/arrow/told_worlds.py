@@ -5,7 +5,6 @@ capture, so what it saw and what the facts say can be compared.
 """
 
 from collections import Counter
-from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -93,7 +92,6 @@ class ToldWorld:
         return [fact for fact in self.facts if fact["kind"] in kinds]
 
 
-@cache
 def told_world(seed: int, nodes: int, seconds: int, faults: tuple[str, ...]) -> ToldWorld:
     """A world that was lived through, and whose captures were made facts."""
     onlooker = Onlooker()
