@@ -83,8 +83,8 @@ class Leading:
     # Deleted topics whose folders the driver is removing, and those whose folders are gone, with when to say so again.
     _removals: dict[str, None] = field(factory=dict)
     _unsaid: dict[str, int] = field(factory=dict)
-    # Folders of partitions that were here when the process began, until it is known what they are of.
-    _claimed: list[str] = field(factory=list)
+    # Folders of partitions that were here when the process began, with ids of topics, until it is known what these are.
+    _claimed: dict[str, int] = field(factory=dict)
     # Who waits for a topic to be gone.
     _deleters: dict[str, list[int]] = field(factory=dict)
 
@@ -111,12 +111,17 @@ class Leading:
         self.agreement.proceed(now)
 
     def metadata_opened(
-        self, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None, claimed: Iterable[str]
+        self,
+        now: int,
+        state: LogState,
+        entries: Iterable[Entry],
+        vote: SaveVote | None,
+        claimed: Iterable[tuple[str, int]],
     ) -> None:
         """The metadata was recovered, at first or after a failure or a cut."""
         self.agreement.opened(now, state, entries, vote)
         if not self.is_open:
-            self._claimed = [*claimed]
+            self._claimed = dict(claimed)
         self.is_open = True
 
     def follow(self, now: int) -> Changed:
@@ -239,9 +244,12 @@ class Leading:
 
     def _clear_away(self, now: int) -> None:
         """Remove what was here when the process began, and went elsewhere or was deleted while there was none."""
-        claimed, self._claimed = self._claimed, []
+        claimed, self._claimed = self._claimed, {}
         state = self.agreement.state
-        for folder in claimed:
+        for folder, topic_id in claimed.items():
+            if topic_id >= state.next_topic_id:
+                # Of a cluster whose metadata somebody has taken away: nothing here says that it is not wanted.
+                continue
             _, name, number = folder.split("/")
             leader = self.led.topics.get(name)
             if leader is not None and not leader.is_here(int(number)) and int(number) not in leader.leaving:

@@ -308,11 +308,11 @@ class Node:
         state: LogState,
         entries: Iterable[Entry] = (),
         vote: SaveVote | None = None,
-        claimed: Iterable[str] = (),
+        claimed: Iterable[tuple[str, int]] = (),
     ) -> None:
         """A stream was recovered, at first or after a failure or a cut.
 
-        For the metadata with all that is in it, and with the folders of partitions that were here (`claimed`).
+        For the metadata with all that is in it, and with folders of partitions here and the topics' ids (`claimed`).
         """
         if stream == METADATA_STREAM:
             self._leading.metadata_opened(now, state, entries, vote, claimed)

@@ -31,11 +31,16 @@ def claim(disk: Disk, folder: str, topic_id: int) -> bool:
     return bool(claimed)
 
 
-def claimed(disk: Disk) -> list[str]:
-    """The folders of all partitions that are a topic's, such as logs/orders/3."""
+def claimed(disk: Disk) -> dict[str, int]:
+    """The folders of all partitions that are a topic's, such as logs/orders/3, with the topic's id."""
     topics = [f"{_LOGS}/{name}" for name in _folders(disk, _LOGS)]
     partitions = [f"{topic}/{name}" for topic in topics for name in _folders(disk, topic) if name.isdecimal()]
-    return [folder for folder in partitions if disk.exists(f"{folder}/{CLAIM_FILE}")]
+    found = {}
+    for folder in partitions:
+        content = read_file(disk, f"{folder}/{CLAIM_FILE}") if disk.exists(f"{folder}/{CLAIM_FILE}") else b""
+        if content.strip().isdigit():
+            found[folder] = int(content)
+    return found
 
 
 def _folders(disk: Disk, folder: str) -> list[str]:

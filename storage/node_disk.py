@@ -56,7 +56,7 @@ class Opening:
     recovery: Recovery | None = None
     entries: list[Entry] = field(factory=list)
     vote: SaveVote | None = None
-    claimed: list[str] = field(factory=list)
+    claimed: dict[str, int] = field(factory=dict)
     error: GoQueueError | OSError | None = None
 
     def run(self) -> None:
@@ -350,7 +350,9 @@ class NodeDisk:
             for note in opening.recovery.notes:
                 self._report(note)
             self._store.opened(stream)
-            self._node.opened(now, stream, opening.recovery.state, opening.entries, opening.vote, opening.claimed)
+            self._node.opened(
+                now, stream, opening.recovery.state, opening.entries, opening.vote, opening.claimed.items()
+            )
 
     def _finish_removal(self, now: int, removal: Removal) -> None:
         if removal.error is not None:

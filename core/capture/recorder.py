@@ -151,7 +151,7 @@ class Recorder(Node):
         state: LogState,
         entries: Iterable[Entry] = (),
         vote: SaveVote | None = None,
-        claimed: Iterable[str] = (),
+        claimed: Iterable[tuple[str, int]] = (),
     ) -> None:
         """Note a stream that was recovered, and pass it on."""
         known, folders = list(entries), list(claimed)

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from goqueue.storage.claims import claim, claimed
+from goqueue.storage.layout import replace_file
 from goqueue.storage.simulated import SimulatedDisk
 
 
@@ -26,12 +27,14 @@ def test_a_new_folder_is_made_and_claimed() -> None:
 
 def test_all_that_is_claimed_can_be_listed_and_nothing_else() -> None:
     disk = SimulatedDisk(Random(0))
-    assert claimed(disk) == []
+    assert claimed(disk) == {}
     for folder in ("logs/orders/0", "logs/orders/0/ledger", "logs/orders/12", "logs/bills/3"):
         claim(disk, folder, 7)
     disk.make_folder("logs/restored/0")
     written(disk, "logs/stray")
-    assert sorted(claimed(disk)) == ["logs/bills/3", "logs/orders/0", "logs/orders/12"]
+    disk.make_folder("logs/garbled/0")
+    replace_file(disk, "logs/garbled/0", "topic", b"\x00\x00")
+    assert claimed(disk) == {"logs/bills/3": 7, "logs/orders/0": 7, "logs/orders/12": 7}
 
 
 def test_a_folder_that_nobody_claimed_keeps_what_it_holds() -> None:
