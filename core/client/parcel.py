@@ -56,6 +56,8 @@ class Parcel:
     count: int = 0
     content: bytearray | None = None
     sequence: int = -1
+    # How many were in flight before it.
+    flown: int = 0
     # 0 while no answer is awaited; numbers begin at 1.
     request_id: int = 0
     sent: int = 0

@@ -2,7 +2,9 @@
 
 Parcels reach the partition in the order in which they became due. With an idempotent producer up to five are in flight,
 each with the sequence that follows the one before; the broker takes each once and in that order, whatever is sent
-again. Without one a single parcel is in flight, since two of which the first is refused would change places.
+again. The broker remembers where the last five went, so none goes out that is the fifth or more behind one without an
+answer. Without such a producer a single parcel is in flight, since two of which the first is refused would change
+places.
 
 When a parcel must be sent again the pipeline halts: the answers to all that is in flight are awaited first (the broker
 refuses them as out of order), then everything unanswered is sent once more, in order, with the same numbers.
@@ -32,7 +34,7 @@ class Pipeline:
     """The way to one partition."""
 
     __slots__ = (
-        "address", "attempts", "awaiting", "epoch", "flight", "halt", "is_halted", "is_misplaced", "is_ready",
+        "address", "attempts", "awaiting", "epoch", "flight", "flown", "halt", "is_halted", "is_misplaced", "is_ready",
         "limit", "message_bytes_max", "open", "partition", "producer_id", "queue", "renumbers", "route", "sequence",
         "topic", "unsent",
     )  # fmt: skip
@@ -53,6 +55,8 @@ class Pipeline:
         self.flight: deque[Parcel] = deque()
         self.awaiting = 0
         self.unsent = 0
+        # How many were ever in flight in this epoch.
+        self.flown = 0
         self.is_ready = False
         self.is_halted = False
         self.is_misplaced = False
@@ -71,9 +75,25 @@ class Pipeline:
         self.epoch = epoch
         self.sequence = 0
         self.renumbers = False
+        self.flown = 0
         for parcel in self.flight:
             parcel.renumber(producer_id, epoch, self.sequence)
             self.count_on(parcel.count)
+            self.number(parcel)
+
+    def number(self, parcel: Parcel) -> None:
+        """It is the next that is in flight."""
+        parcel.flown = self.flown
+        self.flown += 1
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another one may be in flight."""
+        return not self.flight or self.flown - self.flight[0].flown < self.limit
+
+    def is_near(self, parcel: Parcel) -> bool:
+        """Whether one may be sent while the oldest that is in flight has no answer."""
+        return parcel.flown - self.flight[0].flown < self.limit
 
     def count_on(self, count: int) -> None:
         """The sequence after `count` records; 31 bits of it, and then again from 0."""
@@ -104,6 +124,11 @@ class Pipeline:
         place = self.flight.index(parcel)
         self.flight[place] = halves[0]
         self.flight.insert(place + 1, halves[1])
+        for half in halves:
+            half.flown = parcel.flown
+        for each in list(self.flight)[place + 1 :]:
+            each.flown += 1
+        self.flown += 1
         self.unsent += 1
 
     def parcels(self) -> list[Parcel]:
@@ -122,6 +147,9 @@ class Pipeline:
         assert sum(sent) == self.awaiting
         assert len(sent) - self.awaiting == self.unsent
         assert self.awaiting <= IN_FLIGHT_MAX
+        assert [parcel.flown for parcel in self.flight] == sorted({parcel.flown for parcel in self.flight})
+        assert all(parcel.flown < self.flown for parcel in self.flight)
+        assert all(self.is_near(parcel) for parcel in self.flight if parcel.request_id)
         assert all(parcel.content is not None for parcel in self.flight)
         assert all(parcel.content is None and parcel.is_due for parcel in self.queue)
         assert not any(parcel.is_settled for parcel in self.parcels())

@@ -113,6 +113,7 @@ class Session:
         self._aging.append(parcel)
         self.buffered += parcel.size
         pipeline.flight.append(parcel)
+        pipeline.number(parcel)
         pipeline.unsent += 1
         self._ready(pipeline)
         return parcel
@@ -433,8 +434,9 @@ class Session:
             if pipeline.awaiting or not self._identify(pipeline):
                 return None
         if pipeline.unsent:
-            return next(parcel for parcel in pipeline.flight if not parcel.request_id)
-        while pipeline.queue and len(pipeline.flight) < pipeline.limit:
+            parcel = next(parcel for parcel in pipeline.flight if not parcel.request_id)
+            return parcel if pipeline.is_near(parcel) else None
+        while pipeline.queue and pipeline.has_room:
             parcel = pipeline.queue[0]
             if self._seal(parcel):
                 return parcel
@@ -468,6 +470,7 @@ class Session:
         if pipeline.open[parcel.lane] is parcel:
             pipeline.open[parcel.lane] = None
         pipeline.flight.append(parcel)
+        pipeline.number(parcel)
         pipeline.unsent += 1
         pipeline.count_on(parcel.count)
         return True

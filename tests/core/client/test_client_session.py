@@ -95,6 +95,50 @@ def test_at_most_five_are_in_flight_and_their_sequences_follow_one_another() -> 
     assert len(session.take(0, "")) == 1
 
 
+def test_none_goes_further_ahead_of_the_oldest_than_the_broker_remembers() -> None:
+    session = begun()
+    taken = []
+    for _ in range(8):
+        add(session, size=1000)
+        taken += session.take(0, "")
+    # The oldest is stored as well, for all that is known: nobody heard so, and it comes again.
+    for parcel in taken[1:]:
+        session.acknowledged(0, "", parcel.request_id, 1)
+    assert session.take(0, "") == []
+    refuse(session, taken[0], "timed_out")
+    deadline = session.deadline()
+    assert deadline is not None
+    session.wake(deadline)
+    assert session.take(deadline, "") == [taken[0]]
+    session.acknowledged(deadline, "", taken[0].request_id, 0)
+    assert session.take(deadline, "")
+
+
+def test_batches_that_came_numbered_go_no_further_ahead_either() -> None:
+    session = begun(is_numbered=True)
+    pipeline = session.routes["orders"].pipelines[0]
+    for sequence in range(7):
+        session.hand_in(0, pipeline, numbered_batch(sequence))
+    taken = session.take(0, "")
+    assert len(taken) == 5
+    session.acknowledged(0, "", taken[1].request_id, 1)
+    assert session.take(0, "") == []
+    session.acknowledged(0, "", taken[0].request_id, 0)
+    assert len(session.take(0, "")) == 2
+
+
+def numbered_batch(sequence: int) -> bytearray:
+    """A batch of one record that somebody has numbered."""
+    session = begun()
+    for _ in range(sequence + 1):
+        add(session, size=1000)
+        (parcel,) = session.take(0, "")
+        content = parcel.content
+        session.acknowledged(0, "", parcel.request_id, 0)
+    assert content is not None
+    return bytearray(content)
+
+
 def test_without_a_number_one_is_in_flight() -> None:
     session = begun(is_idempotent=False)
     add(session, size=1000)

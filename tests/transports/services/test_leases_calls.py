@@ -129,7 +129,8 @@ def test_what_is_rejected_is_a_dead_letter(tmp_path: Path) -> None:
         got = again(client, member)
         reply = client.reject(v1.RejectRequest(receipts(got), reason="no such customer"))
         assert (reply.done, reply.refusals, reply.dead_lettered_to) == (1, [], "orders.dlq")
-        assert codes(client.ack(v1.AckRequest(receipts(got)))) in (["receipt_expired"], ["already_settled"])
+        # The letter may be written by then: what is settled is settled, and to acknowledge it is no mistake.
+        assert codes(client.ack(v1.AckRequest(receipts(got)))) in (["receipt_expired"], [])
         assert poll(client, member) == []
 
     against(tmp_path, work)
