@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.calls import Reply
@@ -82,7 +82,8 @@ class Reads:
 
     def fetch(self, now: int, to: int, partition: Partition, fetch: Fetch) -> None:
         """Take a fetch."""
-        fetch.max_bytes = min(max(fetch.max_bytes, 1), _FETCH_BYTES_MAX)
+        if not 0 < fetch.max_bytes <= _FETCH_BYTES_MAX:
+            fetch = evolve(fetch, max_bytes=min(max(fetch.max_bytes, 1), _FETCH_BYTES_MAX))
         deadline = now + min(max(fetch.wait_ns, 0), _WAIT_NS_MAX)
         self._try_fetch(now, WaitingFetch(to, partition, fetch, deadline))
 
@@ -195,8 +196,8 @@ class Reads:
         log.read_done(pending.read, result.next_offset, result.next_position)
         if not result.batches and result.next_offset > request.offset:
             # Compaction left nothing here; go on behind the gap.
-            request.offset = result.next_offset
-            self._try_fetch(now, WaitingFetch(pending.to, partition, request, pending.deadline))
+            behind = evolve(request, offset=result.next_offset)
+            self._try_fetch(now, WaitingFetch(pending.to, partition, behind, pending.deadline))
             return
         fetched = Fetched(result.batches, result.next_offset, partition.high_watermark, log.start_offset)
         self._send(pending.to, fetched)
