@@ -79,10 +79,15 @@ class Pipeline:
         for parcel in self.flight:
             parcel.renumber(producer_id, epoch, self.sequence)
             self.count_on(parcel.count)
-            self.number(parcel)
+            self._number(parcel)
 
-    def number(self, parcel: Parcel) -> None:
-        """It is the next that is in flight."""
+    def launch(self, parcel: Parcel) -> None:
+        """It is in flight from here on, behind all others."""
+        self.flight.append(parcel)
+        self.unsent += 1
+        self._number(parcel)
+
+    def _number(self, parcel: Parcel) -> None:
         parcel.flown = self.flown
         self.flown += 1
 

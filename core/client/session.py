@@ -112,9 +112,7 @@ class Session:
         parcel.hold(content, header.record_count, header.base_sequence)
         self._aging.append(parcel)
         self.buffered += parcel.size
-        pipeline.flight.append(parcel)
-        pipeline.number(parcel)
-        pipeline.unsent += 1
+        pipeline.launch(parcel)
         self._ready(pipeline)
         return parcel
 
@@ -469,9 +467,7 @@ class Session:
         pipeline.queue.popleft()
         if pipeline.open[parcel.lane] is parcel:
             pipeline.open[parcel.lane] = None
-        pipeline.flight.append(parcel)
-        pipeline.number(parcel)
-        pipeline.unsent += 1
+        pipeline.launch(parcel)
         pipeline.count_on(parcel.count)
         return True
 
