@@ -420,7 +420,10 @@ class WorkLeader:
 
     def _open_begun(self, now: int) -> None:
         for name, slot in self._openings.take_begun():
-            self._ledgers.open(now, name, self.books[slot])
+            book = self.books.get(slot)
+            # A partition that was lost in the same turn took the queue along.
+            if book is not None and name in book.queues:
+                self._ledgers.open(now, name, book)
 
     def _look_again(self, now: int) -> None:
         """Something has come that those in line may have waited for."""

@@ -46,6 +46,22 @@ def is_ledger_sync(work: Work) -> bool:
     return isinstance(work, StreamJob) and work.folder == LEDGER
 
 
+def test_a_ledger_that_is_lost_in_the_turn_in_which_a_queue_begins_takes_the_queue_along() -> None:
+    disk = SimulatedDisk()
+    broker = with_messages(disk, 1)
+    given = poll(broker, join(broker))
+    member = join(broker, "mail")
+    disk.fail_next("sync", errno.EIO, LEDGER)
+    broker.ask(AckWork(receipts(given)))
+    broker.turn(is_ledger_sync)
+    polling = broker.ask(waiting_poll(member, group="mail"))
+    broker.release()
+    broker.later(10)
+    # Who waited was served when the ledger was back, or was told; the node lives on either way.
+    parts = found.parts if isinstance(found := broker.taken(polling), PolledWork) else []
+    assert len(messages(parts) + messages(poll(broker, member, group="mail"))) == 1
+
+
 def test_nothing_is_said_before_it_is_durable() -> None:
     broker = with_messages(SimulatedDisk(), 3)
     member = join(broker)
