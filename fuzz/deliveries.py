@@ -221,6 +221,11 @@ class Deliveries:
         fate.holds.append(hold)
         fate.attempt = run.attempt
 
+    def has_left(self, member_id: str) -> bool:
+        """Whether a member has asked to leave: what it is given after that was its own before, and is no more."""
+        member = self._members.get(member_id)
+        return member is not None and member.has_left
+
     def was_given(self, spot: Spot, lease: int) -> bool:
         """Whether anybody was told that it has a message, under the lease of a number."""
         return any(hold.spot == spot and read_stem(stem).lease == lease for (stem, _), hold in self._holds.items())

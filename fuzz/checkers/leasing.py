@@ -18,7 +18,7 @@ class Leasing(Checker):
         """Judge what is given, and note what is done."""
         deliveries, request = self.history.deliveries, asked.request
         if isinstance(request, PollWork) and isinstance(reply, PolledWork):
-            for given in asked.given:
+            for given in [] if deliveries.has_left(request.member_id) else asked.given:
                 self._check_given(asked, given)
         elif isinstance(request, AckWork) and isinstance(reply, WorkDone):
             known = deliveries.done(request, reply)
