@@ -10,6 +10,8 @@ A folder without the file was made by a node that was alone, or by an earlier re
 opened first.
 """
 
+from contextlib import suppress
+
 from goqueue.storage.disk import Disk
 from goqueue.storage.layout import read_file, replace_file
 
@@ -32,20 +34,23 @@ def claim(disk: Disk, folder: str, topic_id: int) -> bool:
 
 
 def claimed(disk: Disk) -> dict[str, int]:
-    """The folders of all partitions that are a topic's, such as logs/orders/3, with the topic's id."""
+    """The folders of all partitions that are a topic's, such as logs/orders/3, with the topic's id.
+
+    What cannot be read is left out: its partition says so itself, and all others go on.
+    """
     topics = [f"{_LOGS}/{name}" for name in _folders(disk, _LOGS)]
     partitions = [f"{topic}/{name}" for topic in topics for name in _folders(disk, topic) if name.isdecimal()]
     found = {}
     for folder in partitions:
-        content = read_file(disk, f"{folder}/{CLAIM_FILE}") if disk.exists(f"{folder}/{CLAIM_FILE}") else b""
-        if content.strip().isdigit():
-            found[folder] = int(content)
+        with suppress(OSError, ValueError):
+            found[folder] = int(read_file(disk, f"{folder}/{CLAIM_FILE}"))
     return found
 
 
 def _folders(disk: Disk, folder: str) -> list[str]:
-    names = disk.names(folder) if disk.is_folder(folder) else []
-    return [name for name in names if disk.is_folder(f"{folder}/{name}")]
+    with suppress(OSError):
+        return [name for name in disk.names(folder) if disk.is_folder(f"{folder}/{name}")]
+    return []
 
 
 def _content(topic_id: int) -> bytes:

@@ -115,11 +115,11 @@ class Coordinator:
 
     def topics_changed(self, now: int, topics: dict[str, int], topic_ids: dict[str, int]) -> None:
         """These are all topics there are, with their numbers of partitions, and their ids."""
-        before, self._topics, self._topic_ids = self._topics, dict(topics), dict(topic_ids)
+        changed = (self._topics.items() ^ topics.items()) | (self._topic_ids.items() ^ topic_ids.items())
+        names, self._topics, self._topic_ids = {name for name, _ in changed}, dict(topics), dict(topic_ids)
         self._apply(plan.pruned(self.groups, self._topics, self._topic_ids))
         for group in [*self.groups.groups.values()]:
-            read = dict.fromkeys(topic for member in group.members.values() for topic in member.topics)
-            if any(before.get(topic) != topics.get(topic) for topic in read):
+            if any(topic in names for member in group.members.values() for topic in member.topics):
                 self.changed[group.name] = None
                 self._unsettle(now, group.name, "topics_changed")
 

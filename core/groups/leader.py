@@ -79,7 +79,6 @@ class GroupLeader:
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
         self._was_in_office = True
-        self._topic_ids: dict[str, int] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.
         self._held: deque[tuple[int, int, GroupAnswer]] = deque()
 
@@ -350,13 +349,8 @@ class GroupLeader:
         self._reach.topics_changed()
         self._follow_journal(now)
         counts = self._led.partition_counts()
-        ids, self._topic_ids = self._topic_ids, {name: each.topic.topic_id for name, each in self._led.topics.items()}
-        others = [name for name, topic_id in self._topic_ids.items() if ids.get(name, topic_id) != topic_id]
-        if others:
-            # One that was made again under its name is another topic: what was committed to the first goes with that.
-            left = {name: count for name, count in counts.items() if name not in others}
-            self.coordinator.topics_changed(now, left, ids)
-        self.coordinator.topics_changed(now, counts, self._topic_ids)
+        topic_ids = {name: each.topic.topic_id for name, each in self._led.topics.items()}
+        self.coordinator.topics_changed(now, counts, topic_ids)
 
     def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a partition."""

@@ -35,6 +35,10 @@ def test_all_that_is_claimed_can_be_listed_and_nothing_else() -> None:
     disk.make_folder("logs/garbled/0")
     replace_file(disk, "logs/garbled/0", "topic", b"\x00\x00")
     assert claimed(disk) == {"logs/bills/3": 7, "logs/orders/0": 7, "logs/orders/12": 7}
+    disk.fail_next("read", EIO, "logs/orders/12")
+    assert claimed(disk) == {"logs/bills/3": 7, "logs/orders/0": 7}
+    disk.fail_next("names", EIO, "logs/bills")
+    assert claimed(disk) == {"logs/orders/0": 7, "logs/orders/12": 7}
 
 
 def test_a_folder_that_nobody_claimed_keeps_what_it_holds() -> None:

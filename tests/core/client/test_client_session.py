@@ -114,6 +114,20 @@ def test_none_goes_further_ahead_of_the_oldest_than_the_broker_remembers() -> No
     assert session.take(deadline, "")
 
 
+def test_what_waits_for_the_oldest_goes_on_when_that_is_given_up() -> None:
+    session = begun(delivery_timeout_ns=1_000 * MS)
+    taken = []
+    for count in range(8):
+        add(session, now=500 * MS if count else 0, size=1000)
+        taken += session.take(500 * MS, "")
+    for parcel in taken[1:]:
+        session.acknowledged(600 * MS, "", parcel.request_id, 1)
+    assert session.take(600 * MS, "") == []
+    session.wake(1_000 * MS)
+    assert taken[0].failure is not None
+    assert session.take(1_000 * MS, "")
+
+
 def test_batches_that_came_numbered_go_no_further_ahead_either() -> None:
     session = begun(is_numbered=True)
     pipeline = session.routes["orders"].pipelines[0]
