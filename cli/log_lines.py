@@ -1,7 +1,8 @@
-"""What the broker says on standard error: lines for people, or one JSON object a line for what gathers them."""
+"""What the broker logs, on standard error or in a file: lines for people, or one JSON object a line for programs."""
 
 import json
 import logging
+import logging.handlers
 import sys
 import time
 
@@ -23,9 +24,16 @@ class JsonLines(logging.Formatter):
         return json.dumps(said)
 
 
-def begin_logging(level: str, style: str) -> None:
-    """Log to standard error from here on, in this process."""
-    lines = logging.StreamHandler(sys.stderr)
+# A log file is turned over at this size, and so many older ones stay.
+FILE_BYTES = 16 << 20
+FILES_KEPT = 3
+
+
+def begin_logging(level: str, style: str, path: str = "") -> None:
+    """Log from here on, in this process: to standard error, or to a file that is turned over. Raises OSError."""
+    lines: logging.Handler = logging.StreamHandler(sys.stderr)
+    if path:
+        lines = logging.handlers.RotatingFileHandler(path, maxBytes=FILE_BYTES, backupCount=FILES_KEPT)
     text = logging.Formatter("%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S")
     lines.setFormatter(JsonLines() if style == "json" else text)
     logging.basicConfig(level=level.upper(), handlers=[lines], force=True)

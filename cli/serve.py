@@ -12,13 +12,16 @@ import resource
 import secrets
 import signal
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import click
 import trio
 
 from goqueue import __version__
+from goqueue.cli.background import notify_ready, notify_stopping, serve_in_background
 from goqueue.cli.log_lines import begin_logging
 from goqueue.cli.serve_settings import (
     ServeSettings,
@@ -53,11 +56,15 @@ _CLOSING_SHARE = 5
 _LEAVING_SHARE = 2
 _CONNECTIONS_MAX = 10_000
 
+# How the command was typed, where that is not `goqueue`.
+INVOKED_AS_VARIABLE = "GOQUEUE_INVOKED_AS"
+DEFAULT_PORT = 8080
+
 Listeners = Sequence[trio.SocketListener]
 
 
 @click.pass_context
-def _serve_command(ctx: click.Context, /, config: str, **_values: str) -> None:
+def _serve_command(ctx: click.Context, /, config: str, wait: bool, **_values: str) -> None:
     """Run a broker: REST and gRPC on the HTTP port, data in the data folder.
 
     \b
@@ -67,7 +74,12 @@ def _serve_command(ctx: click.Context, /, config: str, **_values: str) -> None:
       curl localhost:8080/topics/orders/partitions/0/messages
     """  # noqa: D301 - click leaves alone what follows the character itself
     settings = serve_settings(gather_settings(given_flags(ctx), config, os.environ))
-    begin_logging(settings.log_level, settings.log_format)
+    if wait:
+        sys.exit(serve_in_background(settings.data_dir, settings.log_file))
+    try:
+        begin_logging(settings.log_level, settings.log_format, settings.log_file)
+    except OSError as error:
+        raise GoQueueError(f"{settings.log_file}: {error.strerror or error}") from error
     if config:
         log.info("settings were read from %s", config)
     try:
@@ -86,7 +98,12 @@ _CONFIG = click.Option(
     ["--config"], envvar=CONFIG_VARIABLE, default="", show_envvar=True, metavar="FILE", type=click.Path(),
     help="A YAML file with settings; flags and variables go before what it says.",
 )  # fmt: skip
-serve = click.Command("serve", callback=_serve_command, params=[_CONFIG, *flag_options()], help=_serve_command.__doc__)
+_WAIT = click.Option(
+    ["--wait"], is_flag=True,
+    help="Start the broker in the background and return when it takes requests; it logs into its data folder.",
+)  # fmt: skip
+_OPTIONS = [_CONFIG, _WAIT, *flag_options()]
+serve = click.Command("serve", callback=_serve_command, params=_OPTIONS, help=_serve_command.__doc__)
 
 
 async def _serve(settings: ServeSettings) -> None:
@@ -98,7 +115,14 @@ async def _serve(settings: ServeSettings) -> None:
     post = None
     if settings.cluster is not None:
         post = Correspondence(settings.cluster.network(), ports[INTERNAL.name])
-    runtime = Runtime(FileDisk(settings.data_dir), options, log.warning, capture=capture, post=post)
+    runtime = Runtime(
+        FileDisk(settings.data_dir),
+        options,
+        log.warning,
+        reserve_bytes=settings.reserve_bytes,
+        capture=capture,
+        post=post,
+    )
     meters = BrokerMeters()
     broker = MeteredBroker(runtime, meters)
     limits = ServerLimits(connections_max=min(_CONNECTIONS_MAX, open_files // 2))
@@ -120,9 +144,11 @@ async def _serve(settings: ServeSettings) -> None:
             await nursery.start(operations.serve, ports[METRICS.name])
         # What is there by now stays, and need not be looked at by every collection of garbage.
         gc.freeze()
-        _announce(settings, ports, (time.monotonic() - begun) * 1e3)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+            _announce(settings, ports, (time.monotonic() - begun) * 1e3, is_empty=runtime.has_no_topics)
+            notify_ready()
             await _until_told(signals, server, settings, post)
+            notify_stopping()
             await runtime.leave(settings.grace_ns / _LEAVING_SHARE / 1e9)
             await _drain(signals, server, services, settings.grace_ns)
         nursery.cancel_scope.cancel()
@@ -172,14 +198,28 @@ async def _listen(settings: ServeSettings) -> dict[str, Listeners]:
     return ports
 
 
-def _announce(settings: ServeSettings, ports: dict[str, Listeners], milliseconds: float) -> None:
+def _suggest(port: int) -> None:
+    """Tell a first user what to type next, as they typed what began this process."""
+    goqueue = os.environ.get(INVOKED_AS_VARIABLE, "goqueue")
+    server = "" if port == DEFAULT_PORT else f" --server localhost:{port}"
+    log.info("there are no topics yet; in another shell, try")
+    for line in ("topic create orders", "produce orders -m 'one coffee'", "consume orders"):
+        log.info("    %s %s%s", goqueue, line, server)
+
+
+def _announce(settings: ServeSettings, ports: dict[str, Listeners], milliseconds: float, *, is_empty: bool) -> None:
     scheme = "https" if settings.tls_files else "http"
     schemes = {HTTP.name: f"{scheme}://", GRPC.name: "grpc ", METRICS.name: "metrics http://", INTERNAL.name: "peers "}
     bound = [f"{schemes[name]}{_written(listeners[0])}" for name, listeners in ports.items()]
     log.info("node %s is ready after %.0f ms: %s", settings.node_id, milliseconds, ", ".join(bound))
+    port = _bound(ports[HTTP.name][0])[1]
     if settings.http[0] == LOOPBACK:
-        port = _bound(ports[HTTP.name][0])[1]
         log.info("listening on this machine only; --http 0.0.0.0:%d listens to all", port)
+    log.info("data is in %s", Path(settings.data_dir).absolute())
+    if settings.cluster is None:
+        log.info("this node is alone: it keeps the only copy of each message; docs/cluster.md adds nodes")
+    if is_empty:
+        _suggest(port)
 
 
 def _bound(listener: trio.SocketListener) -> Address:

@@ -192,6 +192,10 @@ def _check(settings: Settings) -> None:
     if settings[PEERS] and settings[JOIN]:
         settings.problem(JOIN, "the peers found a cluster, or there is one to join: leave out --peers or --join")
     if not settings[JOIN] and not settings[FOUNDERS]:
+        named = [place.node_id for place in settings[PEERS] if place.node_id]
+        if named and settings[NODE] not in named:
+            others = ", ".join(named)
+            settings.problem(PEERS, f"this node, {settings[NODE]}, is not among them: --node-id says which of {others}")
         for place in settings[PEERS]:
             if not place.node_id:
                 settings.problem(PEERS, f"{place} has no name; who founds a cluster is written like node-2@{place}")

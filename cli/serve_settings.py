@@ -35,11 +35,13 @@ from goqueue.cli.settings.keys import (
     KEY,
     KEYS,
     LEVEL,
+    LOG_FILE,
     METRICS,
     METRICS_ENABLED,
     NODE,
     PARTITIONS,
     REPLICATION,
+    RESERVE,
     RETENTION_BYTES,
     RETENTION_HOURS,
     RETRIES,
@@ -105,8 +107,10 @@ class ServeSettings:
     grace_ns: int
     log_level: str
     log_format: str
+    log_file: str
     capture: CaptureSettings
     has_metrics: bool
+    reserve_bytes: int
     partitions_default: int
     replication_default: int
     # What a new topic gets besides what its maker says.
@@ -147,8 +151,10 @@ def serve_settings(settings: Settings) -> ServeSettings:
         grace_ns=settings[GRACE] * 1_000_000,
         log_level=settings[LEVEL],
         log_format=settings[FORMAT],
+        log_file=settings[LOG_FILE],
         capture=CaptureSettings(settings[CAPTURE], limits, settings[CAPTURE_RECORDS]),
         has_metrics=settings[METRICS_ENABLED],
+        reserve_bytes=settings[RESERVE],
         partitions_default=settings[PARTITIONS],
         replication_default=settings[REPLICATION],
         topic_config=_topic_config(settings),
@@ -171,7 +177,7 @@ def _check_cluster(settings: Settings, served: ServeSettings) -> None:
     cluster = served.cluster
     if cluster is None:
         if served.replication_default > 1:
-            settings.problem(REPLICATION, "a broker alone keeps one copy: give it peers, or leave this at 1")
+            settings.problem(REPLICATION, "a broker alone keeps one copy: give it peers, or leave this at auto")
         return
     try:
         cluster.tls()

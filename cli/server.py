@@ -19,6 +19,7 @@ from click.core import ParameterSource
 
 from goqueue.cli.contexts import API_KEY_VARIABLE, CONTEXT_VARIABLE, Context, ContextFile, read_contexts
 from goqueue.cli.endings import WRONG, Ending, unreachable
+from goqueue.cli.starting import await_listener
 
 if TYPE_CHECKING:
     from goqueue.transports.client.blocking_loop import BlockingLoop
@@ -169,6 +170,8 @@ def ask(
     taken: Sequence[int] = (),
 ) -> dict[str, Any]:
     """What the broker answers; raises Ending if it refuses, save with a status in `taken`, or is not there."""
+    if timeout_s > COMPLETION_TIMEOUT_S:
+        await_listener(server.host, server.port)
     kind = http.client.HTTPSConnection if server.is_secure else http.client.HTTPConnection
     options: dict[str, Any] = {"context": server.tls()} if server.is_secure else {}
     connection = kind(server.host, server.port, timeout=timeout_s, **options)
@@ -236,6 +239,7 @@ def run_client(server: Server, work: Callable[["BlockingLoop", "Connection"], Co
     tls = server.tls()
     if tls is not None:
         tls.set_alpn_protocols(["h2"])
+    await_listener(server.host, server.port)
     loop = BlockingLoop()
     connection = connect(server.address, tls=tls).connection(loop)
 

@@ -7,9 +7,11 @@ from attrs import define
 from goqueue.core.agreement import Agreement
 from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster import alone
+from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.led import Led
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import (
+    Check,
     DescribeNode,
     DescribePartitions,
     DescribeTopic,
@@ -29,6 +31,10 @@ class Descriptions:
     _answer: Callable[[int | None, Reply], None]
     # Since when there is the node.
     _started: int
+    # None in a node that is alone.
+    _attendance: Attendance | None = None
+    # Every partition that was there at the start has been looked at.
+    _was_started: bool = False
 
     def topics(self, _now: int, to: int, request: ListTopics | DescribeTopic | DescribePartitions) -> None:
         """Say which topics there are, or what one is like."""
@@ -41,10 +47,22 @@ class Descriptions:
         self._answer(to, reply)
 
     def node(self, now: int, to: int, _request: DescribeNode) -> None:
-        """Say what this node is."""
+        """Say what this node is, and whether clients should be sent to it."""
         topics, size_bytes = [*self._led.public()], self._led.size_bytes()
         name, version = self._options.node_id, self._options.version
-        self._answer(to, NodeReply(name, version, now - self._started, len(topics), size_bytes, topics))
+        uptime_ns = now - self._started
+        self._answer(to, NodeReply(name, version, uptime_ns, len(topics), size_bytes, topics, self._checks(now)))
+
+    def _checks(self, now: int) -> list[Check]:
+        led, attendance = self._led, self._attendance
+        self._was_started = self._was_started or led.is_settled()
+        checks = [
+            Check("disk", "the disk has no room for messages" if led.is_disk_full else ""),
+            Check("logs", "" if self._was_started else "partitions are being opened"),
+        ]
+        if attendance is not None:
+            checks.append(Check("cluster", attendance.absence(now)))
+        return checks
 
     def alone(self, _now: int, to: int, request: Request) -> None:
         """Say of a node that is alone what others say of a cluster."""

@@ -35,6 +35,8 @@ class Led:
     horizon: Horizon = field(factory=Horizon)
     # False while others may have taken this node for dead, and lead what it believes to lead.
     is_in_office: bool = True
+    # True while the disk has no room for messages; what the node writes for itself goes on.
+    is_disk_full: bool = False
 
     def topic(self, name: str, *, to_write: bool = False) -> TopicLeader | Refusal:
         """A topic, or why it cannot be had; `to_write` by somebody who is not the node."""

@@ -109,7 +109,8 @@ class Node:
             None if cluster is None else cluster.incarnation,
         )
         self._armed_at_ms = clock.wall_ms(0)
-        descriptions = Descriptions(options, self.led, self._agreement, self._answer, now)
+        attendance = None if self._peering is None else self._peering.attendance
+        descriptions = Descriptions(options, self.led, self._agreement, self._answer, now, attendance)
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
             **dict.fromkeys((*self._agreement.takes, *self._plans.table()), self._change),
             ListTopics: descriptions.topics,
@@ -175,9 +176,10 @@ class Node:
         """Whether it is known which topics there are."""
         return self._leading.is_open
 
-    def is_started(self) -> bool:
-        """Whether it is known of every partition that was there at the start if it can be used."""
-        return self._leading.is_settled
+    def is_started(self, now: int) -> bool:
+        """Whether all partitions that were there at the start have been looked at, and a cluster knows this process."""
+        is_known = self._peering is None or self._peering.attendance.may_lead(now)
+        return is_known and self._leading.is_settled
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
@@ -411,6 +413,10 @@ class Node:
             self._armed_at_ms = origin_ms
             self._upkeep.watch_all(now, self.led.streams.values())
             self._rooms.clock_jumped(now)
+
+    def disk_room(self, _now: int, is_full: bool) -> None:
+        """Whether the disk has room for messages of clients: while it is full, they are refused at once."""
+        self.led.is_disk_full = is_full
 
     def forget_recent(self, now: int) -> None:
         """Let go of the batches in memory that are on the disk as well."""

@@ -21,7 +21,8 @@ class NodeOptions:
     # What a topic gets besides what its maker says of it, and how long a member may be silent that does not say.
     topic_config: dict[str, Value] = field(factory=dict)
     session_timeout_ms: int = SESSION_MS_DEFAULT
-    # Of topics of whose replicas nothing is said; as many as there are nodes, if those are fewer.
+    # How many replicas a topic gets whose maker does not say, or one for each node where there are fewer nodes. With
+    # `AUTOMATIC` three, and the topic waits for all but one of them (`min_insync_replicas`) unless its maker says.
     replication_default: int = 1
     # None in a node that is alone.
     cluster: ClusterOptions | None = None

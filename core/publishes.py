@@ -15,9 +15,12 @@ from goqueue.core.delay.publishing import Delayed, delayed
 from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.producers import is_repetition
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Acks, NewRecord, Publish, PublishBatch, PublishReply, Refusal, Side
+from goqueue.core.verbs import Acks, Code, NewRecord, Publish, PublishBatch, PublishReply, Refusal, Side
+
+_FULL_RETRY_MS = 5000
 
 
 @define(eq=False)
@@ -48,9 +51,18 @@ class Publishes:
         """Tell whoever published."""
         self._answer(publishing.to, publishing.reply())
 
+    def _disk_full(self, to: int) -> Refusal | None:
+        """Refuse the messages of clients while the disk has no room; None while it has."""
+        if not self._led.is_disk_full or is_own(to):
+            return None
+        message = f"the disk of node {self._led.node_id} is full: nothing was stored; make room, or delete messages"
+        return Refusal(Code.DISK_FULL, message, retry_after_ms=_FULL_RETRY_MS)
+
     def publish(self, now: int, to: int, request: Publish) -> None:
         """Take messages one by one."""
         leader = self._led.out_of_office() or self._led.topic(request.topic, to_write=not is_own(to))
+        if not isinstance(leader, Refusal):
+            leader = self._disk_full(to) or leader
         if isinstance(leader, Refusal):
             self._answer(to, leader)
             return
@@ -108,6 +120,10 @@ class Publishes:
         partition = self._led.partition(request.topic, request.partition, request.side, to_write=not is_own(to))
         if isinstance(partition, Refusal):
             self._answer(to, partition)
+            return
+        refusal = self._disk_full(to)
+        if refusal is not None and not is_repetition(partition.log.producers, request.batch):
+            self._answer(to, refusal)
             return
         acks = request.acks
         publishing = Publishing(to, [None], 1, acks is not Acks.NONE, needs_all=acks is Acks.ALL)

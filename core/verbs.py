@@ -69,6 +69,8 @@ class Code(StrEnum):
     # It was taken, and is not confirmed by as many as were to confirm it; it may yet be.
     TIMED_OUT = "timed_out"
     NODE_NOT_FOUND = "node_not_found"
+    # Nothing was stored: the disk of the leader has no room for messages.
+    DISK_FULL = "disk_full"
 
 
 @define
@@ -175,6 +177,15 @@ class NodeReply:
     topics: int
     size_bytes: int
     streams: list["TopicReply"]
+    checks: list["Check"] = field(factory=list)
+
+
+@define
+class Check:
+    """One thing that must hold before clients are sent to a node; the problem is empty where it holds."""
+
+    name: str
+    problem: str = ""
 
 
 @define

@@ -2,6 +2,7 @@
 
     FORMAT                              the version, a sentence for people
     LOCK                                held by the one process that may write
+    broker.log                          what a broker in the background says, turned over into broker.log.1 and so on
     IDENTITY                            of a node among others: its name, the folder's own id, the cluster
     meta/                               the cluster's metadata: a stream, and
         vote                              whom this node has voted for, in which term
@@ -26,6 +27,7 @@ from goqueue.storage.disk import Disk
 FORMAT_VERSION = 1
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "LOCK"
+BROKER_LOG_FILE = "broker.log"
 CHECKPOINT_FILE = "checkpoint"
 SYNCED_FILE = "synced"
 DISTRUST_FILE = "distrusted"
@@ -63,7 +65,8 @@ def check_format(disk: Disk) -> None:
     Raises FormatError; a folder with other content is left alone, since it is most likely a typing error.
     """
     if not disk.exists(FORMAT_FILE):
-        strangers = [name for name in disk.names("") if name not in (LOCK_FILE, FORMAT_FILE + UNFINISHED_ENDING)]
+        early = (LOCK_FILE, BROKER_LOG_FILE, FORMAT_FILE + UNFINISHED_ENDING)
+        strangers = [name for name in disk.names("") if name not in early]
         if strangers:
             raise FormatError(
                 f"the folder holds {strangers[0]!r} but no file {FORMAT_FILE}: it is not a GoQueue data folder"

@@ -55,6 +55,7 @@ class Runtime:
         report: Callable[[str], None] = lambda _: None,
         *,
         admission_bytes_max: int = ADMISSION_BYTES_MAX,
+        reserve_bytes: int = 0,
         capture: Capture | None = None,
         post: Correspondence | None = None,
     ) -> None:
@@ -63,6 +64,9 @@ class Runtime:
         self._post = post
         self._options = options
         self._report = report
+        # How much of the disk is kept from messages of clients, and whether no more than that is left.
+        self._reserve_bytes = reserve_bytes
+        self._is_disk_full = False
         self._inbox: list[tuple[int, Caller, Request]] = []
         # Who gets an answer, and what the request weighs until then.
         self._waiting: dict[int, tuple[Callable[[Reply], None], int]] = {}
@@ -147,6 +151,11 @@ class Runtime:
             await self._left.wait()
 
     @property
+    def has_no_topics(self) -> bool:
+        """Whether nobody has made a topic yet."""
+        return not any(True for _ in self._node.led.public())
+
+    @property
     def held_bytes(self) -> int:
         """What publishes hold that were not answered yet."""
         return self._admission.held_bytes
@@ -202,14 +211,16 @@ class Runtime:
         return self._options
 
     async def _boot(self) -> None:
-        """Turn until the metadata is read and every partition has been looked at.
+        """Turn until the metadata is read, every partition has been looked at, and the cluster knows this process.
 
         A node among others begins to serve without all of that when it takes too long: for want of others, maybe.
         """
-        until = None if self._post is None else time.monotonic_ns() + _BOOT_NS
-        while not self._node.is_started() and (until is None or time.monotonic_ns() < until):
-            self._turn(time.monotonic_ns())
+        now = time.monotonic_ns()
+        until = None if self._post is None else now + _BOOT_NS
+        while not self._node.is_started(now) and (until is None or now < until):
+            self._turn(now)
             await self._pause(until)
+            now = time.monotonic_ns()
 
     async def _turns(self) -> None:
         clock_due, problem = 0, ""
@@ -218,12 +229,29 @@ class Runtime:
             if now >= clock_due:
                 self._node.clock_moved(now, system_wall_ms())
                 clock_due = now + _CLOCK_NS
+                self._look_at_disk(now)
                 if self._node.problem not in ("", problem):
                     self._report(f"the cluster does not let this node in: {self._node.problem}")
                 problem = self._node.problem
             self._turn(now)
             self._follow_peers()
             await self._pause(clock_due)
+
+    def _look_at_disk(self, now: int) -> None:
+        """Tell the node when the room on the disk ends, and when there is twice as much again as it keeps free."""
+        if not self._reserve_bytes:
+            return
+        try:
+            free = self._disk.free_bytes()
+        except OSError as error:
+            self._report(f"the room on the disk cannot be asked for: {error}")
+            return
+        is_full = free < (2 if self._is_disk_full else 1) * self._reserve_bytes
+        if is_full != self._is_disk_full:
+            self._is_disk_full = is_full
+            self._node.disk_room(now, is_full)
+            said = "messages are refused" if is_full else "messages are taken again"
+            self._report(f"{free >> 20} MiB of the disk are free, the reserve is {self._reserve_bytes >> 20}: {said}")
 
     async def _pause(self, until: int | None) -> None:
         """Wait until something comes in, or until something is due."""
@@ -303,6 +331,8 @@ class Runtime:
             self._report(f"there is no capture: {error}")
             return False
         self._capture = capture
+        if self._is_disk_full:
+            self._node.disk_room(time.monotonic_ns(), self._is_disk_full)
         return True
 
     def end_capture(self) -> None:

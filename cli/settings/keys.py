@@ -10,6 +10,7 @@ from goqueue.cli.settings import kinds
 from goqueue.cli.settings.cluster_keys import CLUSTER_KEYS, FLAGGED_CLUSTER, INTERNAL
 from goqueue.cli.settings.key import Key, flagged
 from goqueue.cli.settings.kinds import DAY_MS
+from goqueue.core.cluster.plan import AUTOMATIC
 from goqueue.core.work.settings import SPAN_MS_MAX
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -56,10 +57,14 @@ CAPTURE_RECORDS = flagged(
 )  # fmt: skip
 LEVEL = flagged("log-level", "logging.level", kinds.one_of(*LEVELS), "info", f"One of {', '.join(LEVELS)}.")
 FORMAT = flagged("log-format", "logging.format", kinds.one_of(*FORMATS), "text", f"One of {', '.join(FORMATS)}.")
+LOG_FILE = flagged(
+    "log-file", "logging.file", kinds.path(may_be_empty=True), "",
+    "The file to log to, in place of standard error; it is turned over at 16 MiB.",
+)  # fmt: skip
 # In the order in which `goqueue serve --help` lists them.
 FLAGGED: tuple[Key[Any], ...] = (
     HTTP, GRPC, METRICS, NODE, FOLDER, CERT, KEY, GRACE, CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
-    LEVEL, FORMAT, *FLAGGED_CLUSTER,
+    LEVEL, FORMAT, LOG_FILE, *FLAGGED_CLUSTER,
 )  # fmt: skip
 
 SEGMENT_SIZE = Key(
@@ -72,6 +77,10 @@ INDEX_INTERVAL = Key(
     "4096",
     "How many bytes apart the entries of a new topic's indexes are.",
 )
+RESERVE = Key(
+    "storage.reserve", kinds.size(0, 1 << 40, "16MiB"), "16MiB",
+    "How much of the disk is kept from messages, for what the broker itself writes; 0 for nothing.",
+)  # fmt: skip
 FSYNC_MODE = Key(
     "storage.fsync.mode", kinds.one_of("every", "interval", "none"), "every",
     "When batches of a new topic are forced to the disk.",
@@ -83,8 +92,8 @@ PARTITIONS = Key(
     "defaults.topic.partitions", kinds.whole(1, 10_000), "6", "The partitions of a topic that is made without a number."
 )
 REPLICATION = Key(
-    "defaults.topic.replicationFactor", kinds.whole(1, 100), "1",
-    "The copies of a topic that is made without a number.",
+    "defaults.topic.replicationFactor", kinds.whole_or("auto", AUTOMATIC, 1, 100), "auto",
+    "The copies of a topic that is made without a number; auto: three, or one a node where there are fewer.",
 )  # fmt: skip
 RETENTION_HOURS = Key(
     "defaults.topic.retention.hours", kinds.whole(1, _COUNT_MAX, unlimited=True), "168",
@@ -116,7 +125,7 @@ METRICS_ENABLED = Key("metrics.enabled", kinds.truth(), "true", "Whether /metric
 # All keys, in the order of the file.
 KEYS: tuple[Key[Any], ...] = (
     NODE, FOLDER, HTTP, GRPC, INTERNAL, CERT, KEY, GRACE,
-    SEGMENT_SIZE, INDEX_INTERVAL, FSYNC_MODE, FSYNC_INTERVAL,
+    SEGMENT_SIZE, INDEX_INTERVAL, RESERVE, FSYNC_MODE, FSYNC_INTERVAL,
     PARTITIONS, REPLICATION, RETENTION_HOURS, RETENTION_BYTES,
     VISIBILITY_TIMEOUT, RETRIES, HAS_DLQ,
     SESSION_TIMEOUT, HEARTBEAT_INTERVAL,
@@ -130,6 +139,6 @@ KEYS: tuple[Key[Any], ...] = (
     Key("producer.acks", kinds.one_of("none", "leader", "all"), "all", "What a message waits for."),
     *CLUSTER_KEYS,
     METRICS_ENABLED, METRICS,
-    LEVEL, FORMAT,
+    LEVEL, FORMAT, LOG_FILE,
     CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
 )  # fmt: skip

@@ -40,6 +40,8 @@ class Kind(Generic[T]):
     expected: str
     parse: Callable[[str], T]
     written: frozenset[str] = frozenset({TEXT})
+    # Words that stand for a value and are shown as they are.
+    words: frozenset[str] = frozenset()
 
 
 def written_as(text: str) -> str:
@@ -108,6 +110,22 @@ def whole(least: int, most: int, *, unlimited: bool = False) -> Kind[int]:
         return number
 
     return Kind(expected, parse, frozenset({NUMBER}))
+
+
+def whole_or(word: str, meaning: int, least: int, most: int) -> Kind[int]:
+    """A whole number, or a word that stands for one."""
+    number = whole(least, most)
+    expected = f"{number.expected}, or {word}"
+
+    def parse(text: str) -> int:
+        if text.lower() == word:
+            return meaning
+        try:
+            return number.parse(text)
+        except ValueError:
+            raise ValueError(f"found {shown(text)}, expected {expected}") from None
+
+    return Kind(expected, parse, frozenset({NUMBER, TEXT}), frozenset({word}))
 
 
 def parse_size(text: str) -> int | None:

@@ -42,7 +42,8 @@ class Setting:
     @property
     def plain(self) -> object:
         """The value as JSON has it: spans and addresses in the words in which they were given."""
-        return self.text if self.key.kind.written == {TEXT} else self.value
+        kind = self.key.kind
+        return self.text if kind.written == {TEXT} or self.text in kind.words else self.value
 
 
 class Settings:

@@ -100,9 +100,9 @@ class Recorder(Node):
             else:
                 self._notes.ask(now, to, caller, request)
 
-    def is_started(self) -> bool:
+    def is_started(self, now: int) -> bool:
         """As the node says."""
-        return self.node.is_started()
+        return self.node.is_started(now)
 
     def forget(self, to: int) -> None:
         """Note that nobody waits any more, and pass it on."""
@@ -229,6 +229,11 @@ class Recorder(Node):
         """Note what the wall says, and pass it on."""
         self._notes.clock_moved(now, wall_ms)
         self.node.clock_moved(now, wall_ms)
+
+    def disk_room(self, now: int, is_full: bool) -> None:
+        """Note whether the disk has room, and pass it on."""
+        self._notes.call(now, "disk_room", (is_full,))
+        self.node.disk_room(now, is_full)
 
     def forget_recent(self, now: int) -> None:
         """Note that memory is wanted back, and pass it on."""

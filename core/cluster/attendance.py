@@ -85,6 +85,16 @@ class Attendance:
         """Whether this process may act as the leader that the metadata says it is."""
         return now < self._tenure_until and self._is_known()
 
+    def absence(self, now: int) -> str:
+        """Why this process may not act as a leader at the moment, for people; empty while it may."""
+        if self.may_lead(now):
+            return ""
+        if self.problem:
+            return self.problem
+        if self._is_registered:
+            return "this node has lost touch with the controller"
+        return "this node waits until the controller has registered it"
+
     def _is_known(self) -> bool:
         own = self._state().nodes.get(self.node_id)
         return own is not None and own.incarnation == self._options.incarnation

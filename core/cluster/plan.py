@@ -28,6 +28,9 @@ NAME_BYTES_MAX = 200
 PRODUCER_IDS_A_BLOCK = 1000
 # How many nodes have the broker's own topics, where there are so many.
 OWN_REPLICAS = 3
+# The default number of replicas that stands for the usual one, with `min_insync_replicas` to match.
+AUTOMATIC = 0
+_USUAL_REPLICAS = 3
 OWN_PREFIX = "__"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -53,8 +56,11 @@ def plan_create(
     if not 1 <= partitions <= PARTITIONS_MAX:
         return Refusal(Code.INVALID, f"num_partitions must be from 1 to {PARTITIONS_MAX}", "num_partitions")
     nodes = max(len(state.nodes), founders, 1)
-    replicas = request.replication_factor or min(replicas_default, nodes)
-    refusal = _replication_refusal(nodes, replicas) or _config_refusal(request.config)
+    replicas = request.replication_factor or min(replicas_default or _USUAL_REPLICAS, nodes)
+    config = request.config
+    if replicas_default == AUTOMATIC and replicas > 2:
+        config = {"min_insync_replicas": replicas - 1, **config}
+    refusal = _replication_refusal(nodes, replicas) or _config_refusal(config)
     if refusal is not None:
         return refusal
     if request.name in state.topics:
@@ -66,7 +72,7 @@ def plan_create(
         return _being_founded(len(state.nodes), founders)
     if state.nodes and chosen.usable < replicas and _model(state, request.name, replicas) is None:
         return _too_few(chosen.usable, replicas)
-    created = _created(state, request.name, partitions, request.config, wall_ms)
+    created = _created(state, request.name, partitions, config, wall_ms)
     return [created, *_places(state, request.name, range(partitions), chosen, replicas)]
 
 

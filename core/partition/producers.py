@@ -23,8 +23,9 @@ The broker's own producers are not judged: what they write next follows from wha
 
 from attrs import define
 
+from goqueue.core.errors import BatchError
 from goqueue.core.log.producers import Produced, Producers, advance
-from goqueue.core.records.batch import Header
+from goqueue.core.records.batch import Header, locate
 from goqueue.core.records.varint import INT32_MAX
 from goqueue.core.verbs import Code, Refusal
 
@@ -54,6 +55,15 @@ def judge(producers: Producers, header: Header) -> Produced | Repeated | Refusal
         return Refusal(Code.FENCED, message, "batch")
     expected = advance(known[1], 1)
     return None if first == expected else _out_of_turn(producers, header, expected)
+
+
+def is_repetition(producers: Producers, batch: bytearray | memoryview) -> bool:
+    """Whether the log has this numbered batch already, so that the answer to it takes no room."""
+    try:
+        header = locate(batch)
+    except BatchError:
+        return False
+    return header.has_producer and isinstance(judge(producers, header), Produced | Repeated)
 
 
 def _no_beginning(header: Header, known: tuple[int, int] | None) -> Refusal:

@@ -25,7 +25,8 @@ from goqueue.spark.facts.streams import parse_stream
 
 # What changes nothing in how streams stand that the next `take` would not show.
 _QUIET = frozenset((
-    "ask", "forget", "deadline", "clock_moved", "read_done", "read_failed", "forget_recent", "compaction_failed",
+    "ask", "forget", "deadline", "clock_moved", "read_done", "read_failed", "forget_recent", "disk_room",
+    "compaction_failed",
 ))  # fmt: skip
 
 _Heard = Callable[..., None]

@@ -108,7 +108,7 @@ producer: {acks: [all], lingerMs: 1.5, batchSize:}
         "f.yaml:9: cluster.peers: 'b@c' is no address of a peer; write it like node-2@10.0.0.2:7000",
         "f.yaml:9: cluster.quorum: found 'all', expected majority: a majority decides",
         "f.yaml:10: defaults.topic.retention: found '7d', expected a section with hours, bytes",
-        "f.yaml:10: defaults.topic.replicationFactor: found 0, expected a whole number from 1 to 100",
+        "f.yaml:10: defaults.topic.replicationFactor: found '0', expected a whole number from 1 to 100, or auto",
         "f.yaml:11: producer.batchSize: found nothing, expected a size from 0 to 1 GiB such as 16KiB",
         "f.yaml:11: producer.lingerMs: found '1.5', expected a whole number from 0 to 60000",
         "f.yaml:11: producer.acks: found a list, expected one of none, leader, all",

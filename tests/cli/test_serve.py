@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from pathlib import Path
 
 import pytest
 import trustme
+
+from tests.cli.commands import line, run_process
 
 READY = re.compile(
     r"is ready after \d+ ms: (https?)://127\.0\.0\.1:(\d+), grpc 127\.0\.0\.1:(\d+)"
@@ -59,9 +62,10 @@ def command(folder: Path, *options: str) -> list[str]:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Broker]:
+def running(folder: Path, *options: str, invoked_as: str = "goqueue", notify: str = "") -> Iterator[Broker]:
     """A broker that is ready; what is left of it is killed at the end."""
-    with subprocess.Popen(command(folder, *options), stderr=subprocess.PIPE, text=True) as process:
+    variables = {**os.environ, "GOQUEUE_INVOKED_AS": invoked_as, "NOTIFY_SOCKET": notify}
+    with subprocess.Popen(command(folder, *options), stderr=subprocess.PIPE, text=True, env=variables) as process:
         try:
             yield Broker(process)
         finally:
@@ -90,6 +94,109 @@ def test_it_serves_three_ports_and_stops_in_order(tmp_path: Path) -> None:
         assert broker.end() == 0
     with running(tmp_path) as broker:
         assert json.loads(broker.get("/topics"))["topics"][0]["name"] == "orders"
+
+
+def test_a_first_user_is_told_what_to_type_next_as_they_typed_what_they_did(tmp_path: Path) -> None:
+    with running(tmp_path, invoked_as="./dev run") as broker:
+        assert "keeps the only copy" in broker.wait_for("this node is alone")
+        said = broker.wait_for("topic create")
+        assert said.rstrip().endswith(f"./dev run topic create orders --server localhost:{broker.http}")
+
+
+def test_a_broker_in_the_background_is_ready_when_the_command_returns(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text("storage: {reserve: 0}")
+    waiting = command(tmp_path / "data", "--wait", "--config", str(tmp_path / "f.yaml"))
+    ran = subprocess.run(waiting, capture_output=True, text=True, check=True, timeout=60)
+    pid = int(ran.stdout.split()[-1])
+    try:
+        said = (tmp_path / "data" / "broker.log").read_text()
+        found = READY.search(said)
+        assert found is not None, said
+        answered = urllib.request.urlopen(f"http://127.0.0.1:{found[2]}/readyz", timeout=20)
+        assert json.loads(answered.read())["status"] == "pass"
+        assert refused(tmp_path / "data", "--wait")[0].partition(f"is in use by process {pid}:")[1]
+    finally:
+        os.kill(pid, signal.SIGTERM)
+        _await_end(pid)
+
+
+def _await_end(pid: int) -> None:
+    """Return when a process that is no child of this one is gone."""
+    while Path(f"/proc/{pid}").exists():
+        time.sleep(0.05)
+
+
+def test_a_broker_that_cannot_start_in_the_background_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert len(refused(tmp_path / "file", "--wait")) == 1
+
+
+def test_systemd_is_told_when_the_broker_is_ready_and_when_it_stops(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(str(tmp_path / "notify"))
+        told.settimeout(30)
+        with running(tmp_path / "data", notify=str(tmp_path / "notify")) as broker:
+            assert told.recv(100) == b"READY=1"
+            broker.process.send_signal(signal.SIGTERM)
+            assert told.recv(100) == b"STOPPING=1"
+            assert broker.end() == 0
+
+
+def test_a_disk_without_room_refuses_messages_and_is_not_ready(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text("storage: {reserve: 1TiB}")
+    with running(tmp_path / "data", "--config", str(tmp_path / "f.yaml")) as broker:
+        broker.get("/topics", body=b'{"name": "orders"}')
+        with pytest.raises(urllib.error.HTTPError, match="503") as unready:
+            broker.get("/readyz")
+        assert json.loads(unready.value.read())["checks"]["disk"]["status"] == "fail"
+        for delay in (b"", b', "delay": "1h"'):
+            with pytest.raises(urllib.error.HTTPError, match="507") as full:
+                broker.get("/topics/orders/publish", body=b'{"value": "a"%s}' % delay)
+            assert json.loads(full.value.read())["code"] == "disk_full"
+        produced = run_process(f"127.0.0.1:{broker.http}", "produce", "orders", "-m", "a")
+        assert produced.status == 1
+        assert "the disk of node node-1 is full: nothing was stored" in produced.err
+
+
+@pytest.mark.parametrize("mode", [(), ("--internal", ":0")], ids=["alone", "a cluster of one"])
+def test_the_first_request_of_a_start_is_never_refused(tmp_path: Path, mode: tuple[str, ...]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    asked = [("/topics", b'{"name": "orders"}'), ("/topics/orders/publish", b'{"value": "a"}')]
+    for path, body in asked:
+        line = command(tmp_path, "--http", f":{port}", *mode)
+        with subprocess.Popen(line, stderr=subprocess.DEVNULL) as process:
+            try:
+                _await_listener(port)
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", body, timeout=20) as answer:
+                    assert answer.status in (200, 201)
+            finally:
+                # What comes next begins after a kill.
+                process.kill()
+
+
+def _await_listener(port: int) -> None:
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 20).close()
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+        else:
+            return
+
+
+def test_commands_wait_for_a_broker_that_is_starting(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    waiting = subprocess.Popen(
+        line("topic", "create", "orders"), stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "GOQUEUE_SERVER": f"127.0.0.1:{port}", "GOQUEUE_WAIT": "60"},
+    )  # fmt: skip
+    with waiting, running(tmp_path, "--http", f":{port}"):
+        out, _ = waiting.communicate(timeout=60)
+    assert out.startswith("made orders")
 
 
 def test_a_second_signal_cuts_what_the_first_waits_for(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from goqueue.core.ready import Fetching, Open, Ready, Remove, Send
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
     AlterTopic,
+    Check,
     Code,
     CreateTopic,
     DeleteTopic,
@@ -165,7 +166,35 @@ def test_topics_are_listed_and_described() -> None:
         PartitionReply(0, "node-1", nodes, nodes, 0, 3, 3, size_bytes)
     ]
     driven.now = 5
-    assert driven.answer(DescribeNode()) == NodeReply("node-1", "1.0", 5, 2, size_bytes, [events, orders])
+    checks = [Check("disk"), Check("logs")]
+    assert driven.answer(DescribeNode()) == NodeReply("node-1", "1.0", 5, 2, size_bytes, [events, orders], checks)
+
+
+def test_a_full_disk_refuses_messages_of_clients_at_once_until_there_is_room() -> None:
+    driven = DrivenNode().with_topic("orders")
+    published(driven, 1)
+    driven.node.disk_room(driven.now, True)
+    later = one()
+    later.records[0].delay_ms = 1000
+    batch = bytearray(encode([(WALL_MS, None, b"v", ())]))
+    for request in (one(), later, PublishBatch("orders", 0, batch)):
+        assert refused(driven.answer(request)) == (Code.DISK_FULL, "")
+    described = driven.answer(DescribeNode())
+    assert isinstance(described, NodeReply)
+    assert [check.name for check in described.checks if check.problem] == ["disk"]
+    driven.node.disk_room(driven.now, False)
+    assert isinstance(driven.answer(one()), PublishReply)
+
+
+def test_a_numbered_batch_that_is_stored_is_acknowledged_again_however_full_the_disk_is() -> None:
+    driven = DrivenNode().with_topic("orders")
+    first = encode([(WALL_MS, None, b"v", ())], producer_id=1000, producer_epoch=0, base_sequence=0)
+    again = bytearray(first)
+    second = encode([(WALL_MS, None, b"w", ())], producer_id=1000, producer_epoch=0, base_sequence=1)
+    stored_at = driven.answer(PublishBatch("orders", 0, bytearray(first)))
+    driven.node.disk_room(driven.now, True)
+    assert driven.answer(PublishBatch("orders", 0, again)) == stored_at
+    assert refused(driven.answer(PublishBatch("orders", 0, second))) == (Code.DISK_FULL, "")
 
 
 def test_an_altered_topic_works_under_its_new_settings() -> None:

@@ -47,7 +47,7 @@ class BlockingTopics:
         name: str,
         partitions: int = 0,
         *,
-        replication_factor: int = 1,
+        replication_factor: int = 0,
         config: Mapping[str, SettingGiven] | None = None,
     ) -> Topic:
         """See Topics."""

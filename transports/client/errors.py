@@ -135,6 +135,10 @@ class NodeNotFound(ClientError):
     """There is no such node."""
 
 
+class DiskFull(ClientError):
+    """The leader's disk has no room for messages: nothing was stored."""
+
+
 class Damaged(ClientError):
     """What is stored there cannot be read any more."""
 
@@ -227,6 +231,7 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.NOT_ENOUGH_REPLICAS: NotEnoughReplicas,
     Code.TIMED_OUT: TimedOut,
     Code.NODE_NOT_FOUND: NodeNotFound,
+    Code.DISK_FULL: DiskFull,
     Code.DAMAGED: Damaged,
     CONNECTION_LOST: ConnectionLost,
     DELIVERY_TIMEOUT: DeliveryTimeout,

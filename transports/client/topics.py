@@ -67,10 +67,10 @@ class Topics:
         name: str,
         partitions: int = 0,
         *,
-        replication_factor: int = 1,
+        replication_factor: int = 0,
         config: Mapping[str, SettingGiven] | None = None,
     ) -> Topic:
-        """Make a topic, with the broker's number of partitions unless told otherwise."""
+        """Make a topic; zeros leave the number of partitions and replicas to the broker."""
         request = v1.CreateTopicRequest(name, partitions, replication_factor, settings_given(config or {}))
         reply = await self._brokers.call("Topics/CreateTopic", request, v1.Topic, name, once=True)
         return _topic(reply)

@@ -36,6 +36,7 @@ STATUS = {
     Code.NOT_ENOUGH_REPLICAS: 503,
     Code.TIMED_OUT: 504,
     Code.NODE_NOT_FOUND: 404,
+    Code.DISK_FULL: 507,
 }
 RETRY_AFTER_S = 1
 

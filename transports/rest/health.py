@@ -39,14 +39,15 @@ async def alive(call: Call) -> Answer:
 
 
 async def ready(call: Call) -> Answer:
-    """GET /readyz: 503 while the node starts or goes."""
+    """GET /readyz: 503 while the node starts or goes, has lost its cluster, or has no room for messages."""
     reply = await call.ask_reply(DescribeNode())
     node = reply if isinstance(reply, NodeReply) else None
-    message = "answers" if node else getattr(reply, "message", "no answer")
     checks = {
-        "broker": CheckView("pass" if node else "fail", message, "0ms"),
-        "accepting": _accepting(call.draining()),
+        "broker": _check("" if node else getattr(reply, "message", "no answer"), "answers"),
+        "accepting": _check("going away" if call.draining() else "", "takes requests"),
     }
+    if node:
+        checks |= {check.name: _check(check.problem, _FINE[check.name]) for check in node.checks}
     passed = all(check.status == "pass" for check in checks.values())
     view = ReadyView("pass" if passed else "fail", checks)
     if node:
@@ -79,5 +80,9 @@ async def metrics(call: Call) -> Answer:
     return Answer(200, call.metrics.written(node, groups, work, delays, cluster), CONTENT_TYPE)
 
 
-def _accepting(draining: bool) -> CheckView:
-    return CheckView("fail", "going away", "0ms") if draining else CheckView("pass", "takes requests", "0ms")
+# What is said of the node's own checks where they hold.
+_FINE = {"disk": "has room", "logs": "are open", "cluster": "is in touch with the controller"}
+
+
+def _check(problem: str, fine: str) -> CheckView:
+    return CheckView("fail", problem, "0ms") if problem else CheckView("pass", fine, "0ms")

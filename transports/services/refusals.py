@@ -42,6 +42,7 @@ STATUS = {
     Code.NOT_ENOUGH_REPLICAS: Status.UNAVAILABLE,
     Code.TIMED_OUT: Status.DEADLINE_EXCEEDED,
     Code.NODE_NOT_FOUND: Status.NOT_FOUND,
+    Code.DISK_FULL: Status.RESOURCE_EXHAUSTED,
 }
 LEAVING = Refusal(Code.SHUTTING_DOWN, "the node is about to stop", retry_after_ms=1000)
 

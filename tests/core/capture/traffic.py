@@ -127,6 +127,8 @@ class Traffic:
         self.call("deadline")
         if self.random.random() < 0.05:
             self.call("forget_recent")
+        if self.random.random() < 0.05:
+            self.call("disk_room", self.random.random() < 0.2)
         self._answer()
 
     def _request(self) -> Request:

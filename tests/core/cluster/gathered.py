@@ -19,9 +19,9 @@ def registration(node_id: str, incarnation: int = 1, rack: str = "") -> Register
 class Gathered:
     """An agreed state, and who begins: `n1` is the controller, as which every request is planned."""
 
-    def __init__(self, nodes: int = 0, racks: str = "") -> None:
+    def __init__(self, nodes: int = 0, racks: str = "", replicas_default: int = 1) -> None:
         self.state = ClusterState()
-        self._plans = Plans("n1", 2).table()
+        self._plans = Plans("n1", 2, replicas_default).table()
         for number in range(nodes):
             self.do(registration(f"n{number + 1}", 1, racks[number : number + 1]))
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.changes import MakeOwnTopic
+from goqueue.core.cluster.plan import AUTOMATIC
 from goqueue.core.cluster.plans import Plans
 from goqueue.core.cluster.records import PartitionPlaced
 from goqueue.core.cluster.verbs import AddPartitions, Drain
@@ -156,3 +157,22 @@ def test_partitions_are_only_added_and_within_bounds(request_: AddPartitions, co
     cluster = Gathered(1)
     cluster.topic("orders", 2)
     assert cluster.refused(request_).code is code
+
+
+@pytest.mark.parametrize(("nodes", "replicas", "waits_for"), [(1, 1, None), (2, 2, None), (3, 3, 2), (5, 3, 2)])
+def test_a_topic_gets_three_replicas_and_waits_for_two_where_nobody_says(
+    nodes: int, replicas: int, waits_for: int | None
+) -> None:
+    cluster = Gathered(nodes, replicas_default=AUTOMATIC)
+    cluster.topic("orders", 1, 0)
+    assert len(cluster.at("orders").replicas) == replicas
+    assert cluster.state.topics["orders"].config.get("min_insync_replicas") == waits_for
+
+
+def test_what_the_maker_of_a_topic_says_goes_before_the_usual_replicas() -> None:
+    cluster = Gathered(5, replicas_default=AUTOMATIC)
+    cluster.topic("orders", 1, 0, min_insync_replicas=1)
+    assert cluster.state.topics["orders"].config["min_insync_replicas"] == 1
+    cluster.topic("events", 1, 4)
+    assert len(cluster.at("events").replicas) == 4
+    assert cluster.state.topics["events"].config["min_insync_replicas"] == 3
