@@ -59,7 +59,7 @@ def serve_in_background(data_dir: str, log_file: str) -> int:
             Path(log_file).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise GoQueueError(f"{error.filename}: {error.strerror}") from error
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - this command once more
             [sys.executable, "-m", "goqueue", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=said,

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from tests.cli.commands import line, run_process
+from tests.cli import commands
 
 READY = re.compile(
     r"is ready after \d+ ms: (https?)://127\.0\.0\.1:(\d+), grpc 127\.0\.0\.1:(\d+)"
@@ -153,7 +153,7 @@ def test_a_disk_without_room_refuses_messages_and_is_not_ready(tmp_path: Path) -
             with pytest.raises(urllib.error.HTTPError, match="507") as full:
                 broker.get("/topics/orders/publish", body=b'{"value": "a"%s}' % delay)
             assert json.loads(full.value.read())["code"] == "disk_full"
-        produced = run_process(f"127.0.0.1:{broker.http}", "produce", "orders", "-m", "a")
+        produced = commands.run_process(f"127.0.0.1:{broker.http}", "produce", "orders", "-m", "a")
         assert produced.status == 1
         assert "the disk of node node-1 is full: nothing was stored" in produced.err
 
@@ -191,7 +191,7 @@ def test_commands_wait_for_a_broker_that_is_starting(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     waiting = subprocess.Popen(
-        line("topic", "create", "orders"), stdout=subprocess.PIPE, text=True,
+        commands.line("topic", "create", "orders"), stdout=subprocess.PIPE, text=True,
         env={**os.environ, "GOQUEUE_SERVER": f"127.0.0.1:{port}", "GOQUEUE_WAIT": "60"},
     )  # fmt: skip
     with waiting, running(tmp_path, "--http", f":{port}"):
