@@ -79,8 +79,9 @@ class File(Protocol):
     def allocate(self, size: int) -> None:
         """Grows the file to at least `size` with zeros and reserves the room, so that writes within cannot meet ENOSPC.
 
-        A hint: where the file system cannot reserve nothing happens and the size stays, so read it back. After ENOSPC
-        the file may have grown a part of the way.
+        It writes nothing, so that whatever another thread writes meanwhile stays. A hint: where the file system cannot
+        reserve nothing happens and the size stays, so read it back. After ENOSPC the file may have grown a part of the
+        way.
         """
 
     def sync(self) -> None:
@@ -93,7 +94,10 @@ class File(Protocol):
         """Returns once everything written before the matching `begin_sync` survives a crash; later writes may not."""
 
     def forget_cached(self, position: int) -> None:
-        """Lets the system drop what it caches from `position` to the end, whole pages that are synced only."""
+        """Lets the system drop what it caches from `position` to the end: whole pages without anything to be synced.
+
+        After a `sync` that succeeded, with nothing written meanwhile, reads then show what the disk has.
+        """
 
     def close(self) -> None:
         """Gives the file back; twice is once. Syncs nothing."""

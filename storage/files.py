@@ -17,12 +17,12 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from goqueue.storage.disk import Buffer, DiskLocked, WritableBuffer, folder_and_name, path_parts
+from goqueue.storage.preallocation import preallocate
 
 IOV_MAX = os.sysconf("SC_IOV_MAX")
 # A number that no descriptor has and every call knows to be bad; some refuse -1 with a ValueError instead of EBADF.
 _CLOSED = 0x7FFFFFFF
 _TELLS_CACHED = hasattr(os, "RWF_NOWAIT")
-_RESERVES = hasattr(os, "posix_fallocate")
 _FORGETS = hasattr(os, "posix_fadvise")
 
 _Arguments = ParamSpec("_Arguments")
@@ -146,13 +146,8 @@ class RealFile:
     @_named
     def allocate(self, size: int) -> None:
         """Reserves blocks up to `size`, where the file system can."""
-        if not size or not _RESERVES:
-            return
-        try:
-            os.posix_fallocate(self._descriptor, 0, size)
-        except OSError as error:
-            if error.errno != errno.EOPNOTSUPP:
-                raise
+        if size:
+            preallocate(self._descriptor, size)
 
     @_named
     def sync(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from goqueue.storage import files
+from goqueue.storage import files, preallocation
 from goqueue.storage.disk import Buffer, DiskLocked, WritableBuffer
 from goqueue.storage.files import IOV_MAX, FileDisk, RealFile
 
@@ -185,19 +185,11 @@ def test_a_failing_disk_is_not_mistaken_for_a_cold_one(file: RealFile, monkeypat
     assert caught.value.filename == file.full_path
 
 
-def test_a_file_system_that_cannot_reserve_is_left_alone(file: RealFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EOPNOTSUPP, "no")
-
-    monkeypatch.setattr(os, "posix_fallocate", refuse)
-    file.allocate(5000)
-    assert file.size() == 0
-
-
 def test_systems_without_the_calls_of_linux_do_with_less(file: RealFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_TELLS_CACHED", "_RESERVES", "_FORGETS"):
+    for name in ("_TELLS_CACHED", "_FORGETS"):
         monkeypatch.setattr(files, name, False)
-    for name in ("RWF_NOWAIT", "posix_fallocate", "posix_fadvise"):
+    monkeypatch.setattr(preallocation, "_fallocate", None)
+    for name in ("RWF_NOWAIT", "posix_fadvise"):
         monkeypatch.delattr(os, name)
     plain = RealFile("a", file.full_path, os.open(file.full_path, os.O_RDWR))
     plain.write([b"abc"], 0)
