@@ -31,7 +31,7 @@ from goqueue.fuzz.faults import Interruptions, PowerCut
 from goqueue.fuzz.slices import Slice, Slices
 from goqueue.storage.capture import Capture
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.node_disk import NodeDisk, Opening, Work
+from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.simulated_faults import Conditions
 from goqueue.storage.store import Store
@@ -170,7 +170,6 @@ class Process:
 
     def die(self, *, crash: bool, down_ns: int | None = None) -> None:
         """The process ends without a word; with `crash`, so does the machine. Another one starts some time later."""
-        crash = crash or bool(self.faults.unwarned)
         self.close()
         self.void_what_was_lost()
         self._doubtful.clear()
@@ -183,7 +182,6 @@ class Process:
         self._turn_due = None
         self.still_until = 0
         self.faults.operations_left = None
-        self.faults.unwarned.clear()
         if crash:
             self.disk.crash()
             self.world.void(None)
@@ -371,8 +369,6 @@ class Process:
         assert self.node_disk is not None
         self.is_stirred = True
         self.node_disk.finish(self.local_ns(), work)
-        if isinstance(work, Opening) and work.recovery is not None:
-            self.faults.unwarned.pop(work.stream, None)
         self.kick()
 
     def _say(self, line: str) -> None:

@@ -15,7 +15,7 @@ from goqueue.core.log.effects import Commit, Cut, SyncToken
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DiskFailed
 from goqueue.storage.layout import CHECKPOINT_FILE, replace_file
-from goqueue.storage.recovery import cut_back, find_cut, leave_distrust, remove_segment
+from goqueue.storage.recovery import cut_back, find_cut, remove_segment
 from goqueue.storage.segment_files import SegmentFiles
 from goqueue.storage.synced_mark import MarkFile
 
@@ -62,7 +62,6 @@ class StreamJob:
             self._reserve()
         except (OSError, GoQueueError) as error:
             self.failed = DiskFailed(self.folder, self.step, str(error))
-            leave_distrust(self.disk, self.folder)
 
     def _seal(self) -> None:
         for sealed in self.sealed:

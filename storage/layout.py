@@ -12,7 +12,6 @@
         {base:020d}.index  .timeindex     sparse indexes of the segment, made anew when missing or damaged
         checkpoint                        the truth about the segments
         synced                            how far the stream certainly was on the disk
-        distrusted                        a sync failed here, so the page cache may show what the disk does not have
         {base:020d}.damaged-{position}    bytes that a repair took out of a segment, kept for inspection
         ledger/  schedule/                two more streams, once something needed them
 
@@ -30,7 +29,6 @@ LOCK_FILE = "LOCK"
 BROKER_LOG_FILE = "broker.log"
 CHECKPOINT_FILE = "checkpoint"
 SYNCED_FILE = "synced"
-DISTRUST_FILE = "distrusted"
 LOG_ENDING = ".log"
 INDEX_ENDINGS = {IndexKind.OFFSET: ".index", IndexKind.TIME: ".timeindex"}
 UNFINISHED_ENDING = ".unfinished"

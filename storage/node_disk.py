@@ -239,7 +239,7 @@ class NodeDisk:
             if wanted.due <= now and not wanted.under_way and not self._is_busy(stream):
                 wanted.under_way = True
                 # A sync that failed in an earlier attempt makes what reads show as doubtful as one in a job does.
-                distrust = self._store.has_failed(stream) or wanted.is_tried
+                distrust = self._store.doubts(stream) or wanted.is_tried
                 wall_ms = self._node.clock.wall_ms(now)
                 topic_id = self._topic_ids.get(stream, 0)
                 begun.append(Opening(self._store.disk, stream, self._configs[stream], wall_ms, distrust, topic_id))

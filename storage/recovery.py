@@ -12,14 +12,13 @@ back and checked, batch by batch. Three ends are told apart there:
 
 Segments rolled after the checkpoint was written are found by name and follow without a gap, or else go with the torn
 tail. Without a checkpoint every segment is read. Everything kept is forced to the disk before recovery answers, since
-reading a page back proves only that the cache has it. After a sync that failed the cache is emptied first: it may
-show pages that never reached the disk and that no later sync will bring there.
+reading a page back proves only that the cache has it. A segment that goes on behind the checkpoint is read back from
+the disk itself (`SegmentFiles.read_back`): after a sync that failed, here or in a process that was killed, the cache
+may show pages that never reached the disk and that no later sync will bring there.
 
 What is known of producers is taken from the checkpoint and brought up to date from the headers of later batches
 (`recalling.py`), once it is settled which of them stay. A log without producers is not looked at a second time.
 """
-
-from contextlib import suppress
 
 from attrs import define, field
 
@@ -36,7 +35,6 @@ from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DamageError
 from goqueue.storage.layout import (
     CHECKPOINT_FILE,
-    DISTRUST_FILE,
     LOG_ENDING,
     UNFINISHED_ENDING,
     owner_of,
@@ -77,25 +75,13 @@ class Recovery:
     rebuilt_indexes: int = 0
 
 
-def recover(disk: Disk, folder: str, config: LogConfig, wall_ms: int, *, distrust: bool = False) -> Recovery:
+def recover(disk: Disk, folder: str, config: LogConfig, wall_ms: int, *, distrust: bool = True) -> Recovery:
     """Recover the stream in `folder`, or begin one there. Raises DamageError, OSError.
 
-    `distrust` says that a sync has failed; the same is known when the process that saw it left word of it.
+    Without `distrust` reads may be answered from the page cache. Only a process that has recovered the stream before,
+    and has seen none of its syncs fail since, knows that the cache shows what the disk has.
     """
-    try:
-        return _Attempt(disk, folder, config, wall_ms, distrust=distrust).run()
-    except OSError:
-        leave_distrust(disk, folder)
-        raise
-
-
-def leave_distrust(disk: Disk, folder: str) -> None:
-    """Leave word, even to another process, that reads may show what a failed sync kept from the disk.
-
-    The word need not be durable: a crash of the machine empties the page cache, and then there is nothing to distrust.
-    """
-    with suppress(OSError):
-        disk.open(f"{folder}/{DISTRUST_FILE}", create=True).close()
+    return _Attempt(disk, folder, config, wall_ms, distrust=distrust).run()
 
 
 class _Attempt:
@@ -120,7 +106,6 @@ class _Attempt:
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         names = disk.names(folder)
-        self._distrust = self._distrust or DISTRUST_FILE in names
         checkpoint = self._read_checkpoint(names)
         mark = read_mark(disk, folder)
         self._is_cut = checkpoint is not None and mark.incarnation != checkpoint.incarnation
@@ -138,8 +123,6 @@ class _Attempt:
         else:
             replace_file(disk, folder, CHECKPOINT_FILE, encode_checkpoint(rebuilt))
         self._remove_leftovers(names, state)
-        if DISTRUST_FILE in names:
-            disk.remove(f"{folder}/{DISTRUST_FILE}")
         return Recovery(state, self._notes, self._scanned_bytes, self._cut_bytes, self._rebuilt_indexes)
 
     def _read_checkpoint(self, names: list[str]) -> Checkpoint | None:
@@ -284,9 +267,10 @@ class _Attempt:
                 raise DamageError(path, 0, f"expected a segment of at least {certain.size} bytes, found no such file")
             return self._unread(certain, is_last=is_last)
         files = SegmentFiles(self._disk, self._folder, certain.name)
-        if self._distrust:
-            files.forget_cached()
         file_bytes = files.log.size()
+        # A checkpoint speaks of what had been synced when it was written, so nothing below it is in doubt.
+        if self._distrust and file_bytes > certain.size:
+            files.read_back()
         if file_bytes < certain.size:
             raise DamageError(path, file_bytes, f"expected at least {certain.size} bytes, found the end of the file")
         tail, begin = resume_tail(files, certain, self._config.index_interval_bytes)

@@ -75,10 +75,15 @@ class SegmentFiles:
         for index in list(self._indexes.values()):
             index.sync()
 
-    def forget_cached(self) -> None:
-        """Let later reads see what the disk has, where it differs from what was written."""
+    def read_back(self) -> None:
+        """Have later reads see what the disk has, where the page cache differs from it since a sync failed.
+
+        The sync comes first: a page with anything still to be written stays in the cache whole, with what was lost of
+        it. The whole file is dropped: the system keeps a page, or a run of pages, that is dropped in part.
+        """
         for file in (self.log, *map(self._index, IndexKind)):
             if file is not None:
+                file.sync()
                 file.forget_cached(0)
 
     def cut_index(self, kind: IndexKind, pages: int) -> None:

@@ -15,7 +15,8 @@ rest. The choice follows what kernels do:
   own sector may be zeros, as the page cache zeroes them there and writes that sector back for its own reasons.
 
 A failed sync marks pages clean that never reached the disk. Their writes leave `pending` for good, but stay in
-`content` until the cache is dropped; the lengths they caused stay pending.
+`content` until the cache is dropped; the lengths they caused stay pending. A page that was written again since is
+dirty, so it stays in the cache with what was lost of it, and a sync brings to the disk only what was written again.
 
 Invariants: `durable` with all of `pending` applied is as long as `content`, and equals it unless `has_gone`; pending
 changes are numbered from `first_pending` on without a gap.
@@ -53,6 +54,11 @@ class Write:
         """The sectors it touches."""
         end = self.position + len(self.content)
         return range(self.position // SECTOR_BYTES, (end - 1) // SECTOR_BYTES + 1)
+
+    def pages(self) -> range:
+        """The pages of the cache that it makes dirty."""
+        end = self.position + len(self.content)
+        return range(self.position // PAGE_BYTES, (end - 1) // PAGE_BYTES + 1)
 
     def size_after(self, size: int) -> int:
         """The length that it leaves of a file `size` long."""
@@ -171,17 +177,26 @@ class Inode:
                     self.has_gone = True
 
     def forget_cached(self, position: int) -> None:
-        """Drops whole pages from `position` on, and with them whatever only the cache had."""
+        """Drops clean pages from `position` on, and with them whatever only the cache had."""
         start = -(-position // PAGE_BYTES) * PAGE_BYTES
         if self.has_gone:
-            reread = bytearray(self.durable)
-            for change in self.pending:
-                change.apply(reread)
-            assert len(reread) == len(self.content)
-            self.content[start:] = reread[start:]
-            self.has_gone = start > 0
+            reread = self._reread()
+            dirty = {page for change in self.pending if isinstance(change, Write) for page in change.pages()}
+            for page in range(start // PAGE_BYTES, -(-len(reread) // PAGE_BYTES)):
+                if page not in dirty:
+                    stretch = slice(page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
+                    self.content[stretch] = reread[stretch]
+            self.has_gone = self.content != reread
         self.cold_start = min(start, self.cold_start) if self.cold_start < self.cold_end else start
         self.cold_end = len(self.content)
+
+    def _reread(self) -> bytearray:
+        """What reads would find if nothing that failed syncs lost were in the cache."""
+        image = bytearray(self.durable)
+        for change in self.pending:
+            change.apply(image)
+        assert len(image) == len(self.content)
+        return image
 
     def warm(self, start: int, end: int) -> None:
         """Notes that a stretch is in memory; one amid a cold stretch is not worth remembering."""
@@ -271,11 +286,7 @@ class Inode:
 
     def check(self) -> None:
         """Asserts the invariants of this module; for tests, as it costs a copy."""
-        image = bytearray(self.durable)
-        for change in self.pending:
-            change.apply(image)
-        assert len(image) == len(self.content)
-        assert self.has_gone or image == self.content
+        assert self.has_gone or self._reread() == self.content
 
 
 def _write_sectors(image: bytearray, write: Write, index: int, newest: dict[int, int]) -> None:

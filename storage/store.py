@@ -59,7 +59,7 @@ class Store:
         """
         known = self._streams.get(stream)
         try:
-            recovery = recover(self.disk, stream, config, wall_ms, distrust=self.has_failed(stream))
+            recovery = recover(self.disk, stream, config, wall_ms, distrust=self.doubts(stream))
         except (OSError, GoQueueError) as error:
             if known is not None:
                 # It may have come half of its way: what was still to be done was meant for the files as they were.
@@ -76,10 +76,13 @@ class Store:
         else:
             known.reopen()
 
-    def has_failed(self, stream: str) -> bool:
-        """Whether a stream's disk has failed since it was recovered last."""
+    def doubts(self, stream: str) -> bool:
+        """Whether the page cache may show what the disk does not have of a stream.
+
+        A sync has failed since it was recovered last, or an earlier process may have seen one fail.
+        """
         known = self._streams.get(stream)
-        return known is not None and known.failed is not None
+        return known is None or known.failed is not None
 
     def is_busy(self, stream: str) -> bool:
         """Whether a job of a stream is running."""

@@ -21,7 +21,6 @@ from goqueue.fuzz.bytes.target import Havoc
 from goqueue.storage.disk import Disk
 from goqueue.storage.layout import (
     CHECKPOINT_FILE,
-    DISTRUST_FILE,
     INDEX_ENDINGS,
     LOG_ENDING,
     SYNCED_FILE,
@@ -41,8 +40,7 @@ class Kind(IntEnum):
     TIMES = 2
     CHECKPOINT = 3
     SYNCED = 4
-    DISTRUST = 5
-    UNFINISHED = 6
+    UNFINISHED = 5
 
 
 _ENDINGS = {
@@ -53,7 +51,6 @@ _ENDINGS = {
 _NAMES = {
     Kind.CHECKPOINT: CHECKPOINT_FILE,
     Kind.SYNCED: SYNCED_FILE,
-    Kind.DISTRUST: DISTRUST_FILE,
     Kind.UNFINISHED: CHECKPOINT_FILE + UNFINISHED_ENDING,
 }
 _SEALS: dict[Kind, Callable[[bytes], bytes]] = {

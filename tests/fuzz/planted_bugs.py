@@ -138,6 +138,16 @@ def a_checkpoint_before_its_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(StreamJob, "_sync", sync)
 
 
+def a_page_cache_that_is_believed(patch: pytest.MonkeyPatch) -> None:
+    """Only the process that saw a sync fail reads back from the disk what it was to cover."""
+
+    def doubts(store: Store, stream: str) -> bool:
+        known = store._streams.get(stream)
+        return known is not None and known.failed is not None
+
+    patch.setattr(Store, "doubts", doubts)
+
+
 def lost_on_reopening(patch: pytest.MonkeyPatch) -> None:
     """Recovery finds a flaw in the last segment where there is none."""
     real_verdict = _Attempt._verdict
@@ -388,6 +398,12 @@ BUGS = (
     Bug("nothing is synced", nothing_is_synced, crashing, ""),
     Bug("no folder is synced", no_folder_is_synced, crashing, ""),
     Bug("a checkpoint before its sync", a_checkpoint_before_its_sync, dying_amid_work, "damaged at"),
+    Bug(
+        "a page cache that is believed",
+        a_page_cache_that_is_believed,
+        lambda: Options(p_sync_error=0.05, p_kill=0.05, p_crash=0.05, p_topic_change=0.0, value_bytes_max=50),
+        "",
+    ),
     Bug("lost on reopening", lost_on_reopening, lambda: Options(p_kill=0.03, p_topic_change=0.0), "below the"),
     Bug(
         "settings that change nothing",

@@ -71,13 +71,3 @@ def test_an_error_of_the_work_reaches_whoever_let_it_go_on() -> None:
     with pytest.raises(ValueError, match="planted"):
         slices.go_on(slices.begin(fail))
     slices.close()
-
-
-def test_a_process_that_owes_a_warning_takes_its_machine_along() -> None:
-    """The one combination that storage has no answer to, and no other, is kept from happening."""
-    faults = Interruptions(Random(1))
-    faults.fail_next("create", 5, "logs/t/0/distrusted")
-    assert faults.failure("create", "logs/t/0/other") is None
-    assert faults.unwarned == {}
-    assert faults.failure("create", "logs/t/0/distrusted") is not None
-    assert list(faults.unwarned) == ["logs/t/0"]

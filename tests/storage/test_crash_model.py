@@ -17,11 +17,10 @@ from goqueue.core.records.batch import read_header
 from goqueue.storage.compacting import Compacted, compaction_steps, discard
 from goqueue.storage.errors import DamageError
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.layout import DISTRUST_FILE
 from goqueue.storage.open_log import DiskFailedError, OpenLog
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.list_model import ListModel
-from tests.storage.logbook import STREAM, Fuse, Hands, PowerCut, in_stream, numbered, split
+from tests.storage.logbook import STREAM, Fuse, Hands, PowerCut, numbered, split
 
 KEYS = (None, b"a", b"b", b"c")
 SIZES = st.lists(st.sampled_from([0, 30, 200, 1500, 4000]), min_size=1, max_size=4)
@@ -300,14 +299,9 @@ class LogMachine(RuleBasedStateMachine):
     def kill(self, left: int | None) -> None:
         """The process goes, maybe in the middle of its work; what it wrote stays, unless the disk refused it."""
         if left is not None:
-            # One that dies between a failed sync and the word that it leaves of it is not told from a healthy one.
-            self.disk.faults.clear()
             self._until_power_cut(left, self._work)
         refused = self.log.log.unsound is not None or self.job_failed or left is not None
         self._end_process()
-        if refused and left is None and not self.disk.exists(in_stream(DISTRUST_FILE)):
-            # Neither is one whose disk refuses that word as well; such a disk does not serve another process.
-            self.disk.crash()
         self.disk.kill()
         self._begin_process(self.model.promised if refused else self.model.written)
 

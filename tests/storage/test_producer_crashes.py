@@ -22,7 +22,7 @@ from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Acks, Code, Fetch, Published, Refusal
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.layout import CHECKPOINT_FILE, DISTRUST_FILE
+from goqueue.storage.layout import CHECKPOINT_FILE
 from goqueue.storage.segment_files import ColdError
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.store import Store
@@ -275,11 +275,8 @@ class ProducerMachine(RuleBasedStateMachine):
 
     @rule(left=st.none() | st.integers(0, 12))
     def kill(self, left: int | None) -> None:
-        """The process goes; what it wrote stays, unless the disk refused it."""
+        """The process goes, and what it knew of failed syncs; what it wrote stays, unless the disk refused it."""
         self._until_power_cut(left)
-        refused = self.broker.partition.log.unsound is not None or (self.job is not None and self.job.failed)
-        if refused and not self.disk.exists(in_stream(DISTRUST_FILE)):
-            self.disk.crash()
         self.disk.kill()
         self._begin_process()
 

@@ -32,6 +32,47 @@ def test_a_sync_that_fails_in_recovery_is_known_to_the_next_process() -> None:
     assert recover(disk, STREAM, config, 0).state.tail.segment.next_offset == believed
 
 
+def test_a_process_that_died_of_a_failed_sync_leaves_nothing_that_the_next_one_believes() -> None:
+    """1. A batch is synced, another written. 2. The sync of that one fails. 3. The process is killed at once.
+
+    4. The disk is well again, and every sync succeeds. 5. A crash takes away nothing that the next process believed.
+    """
+    disk = SimulatedDisk(1)
+    log = opened(disk)
+    log.append(numbered(0))
+    log.flush()
+    log.append(numbered(1))
+    log.write()
+    disk.fail_next("sync", errno.EIO, STREAM)
+    [job] = log.store.take_jobs()
+    job.run()
+    assert job.failed is not None
+    disk.kill()
+    believed = recover(disk, STREAM, LogConfig(), 0).state.tail.segment.next_offset
+    assert believed == 1
+    disk.crash(survives=0.0)
+    assert recover(disk, STREAM, LogConfig(), 0).state.tail.segment.next_offset == believed
+
+
+def test_what_was_lost_of_a_page_is_not_believed_because_another_part_of_it_is_still_to_be_written() -> None:
+    """A page stays in the cache whole until it is synced: dropped before that, it would show what the disk has not."""
+    disk = SimulatedDisk(1)
+    log = opened(disk)
+    log.append(numbered(0))
+    log.flush()
+    log.append(numbered(1))
+    log.write()
+    disk.fail_next("sync", errno.EIO, STREAM)
+    [job] = log.store.take_jobs()
+    log.append(numbered(2))
+    log.write()
+    job.run()
+    disk.kill()
+    believed = recover(disk, STREAM, LogConfig(), 0).state.tail.segment.next_offset
+    disk.crash(survives=0.0)
+    assert recover(disk, STREAM, LogConfig(), 0).state.tail.segment.next_offset == believed
+
+
 def test_what_was_to_be_done_before_a_recovery_that_failed_is_done_no_more() -> None:
     disk = SimulatedDisk()
     log = opened(disk)
@@ -42,7 +83,7 @@ def test_what_was_to_be_done_before_a_recovery_that_failed_is_done_no_more() -> 
     with pytest.raises(OSError, match=os.strerror(errno.EIO)):
         log.recover()
     assert log.store.take_jobs() == []
-    assert log.store.has_failed(STREAM)
+    assert log.store.doubts(STREAM)
     log.recover()
     assert log.log.unsound is None
     log.append(numbered(1))

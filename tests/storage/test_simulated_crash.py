@@ -13,6 +13,7 @@ from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.simulated_disks import durable_file, whole
 
 SECTOR = 512
+PAGE = 4096
 
 
 def crashes(disk: SimulatedDisk, count: int = 300) -> list[SimulatedDisk]:
@@ -312,7 +313,8 @@ class Life(RuleBasedStateMachine):
         self.disk = SimulatedDisk(0)
         self.file = durable_file(self.disk, "a", b"")
         self.durable = b""
-        self.changes: list[Callable[[bytes], bytes]] = []
+        # Each with the pages that it makes dirty.
+        self.changes: list[tuple[Callable[[bytes], bytes], range]] = []
         self.content = b""
         self.has_gone = False
         self.tokens: list[tuple[int, int]] = []
@@ -325,8 +327,8 @@ class Life(RuleBasedStateMachine):
     def resized(size: int) -> Callable[[bytes], bytes]:
         return lambda image: image[:size].ljust(size, b"\0")
 
-    def change(self, change: Callable[[bytes], bytes]) -> None:
-        self.changes.append(change)
+    def change(self, change: Callable[[bytes], bytes], pages: range = range(0)) -> None:
+        self.changes.append((change, pages))
         self.content = change(self.content)
 
     @rule(position=st.integers(0, 2500), sizes=st.lists(st.integers(0, 900), max_size=3), letter=st.integers(1, 255))
@@ -334,7 +336,8 @@ class Life(RuleBasedStateMachine):
         piece = bytes([letter]) * sum(sizes)
         assert self.file.write([bytes([letter]) * size for size in sizes], position) == len(piece)
         if piece:
-            self.change(self.written(position, piece))
+            pages = range(position // PAGE, (position + len(piece) - 1) // PAGE + 1)
+            self.change(self.written(position, piece), pages)
 
     @rule(size=st.integers(0, 900), letter=st.integers(1, 255))
     def append(self, size: int, letter: int) -> None:
@@ -368,8 +371,13 @@ class Life(RuleBasedStateMachine):
     @rule()
     def evict(self) -> None:
         self.disk.evict("a")
-        self.content = self.images()[-1]
-        self.has_gone = False
+        seen, image = bytearray(self.content), self.images()[-1]
+        dirty = {page for _, pages in self.changes for page in pages}
+        for page in range(-(-len(image) // PAGE)):
+            if page not in dirty:
+                seen[page * PAGE : (page + 1) * PAGE] = image[page * PAGE : (page + 1) * PAGE]
+        self.content = bytes(seen)
+        self.has_gone = self.content != image
 
     @rule()
     def sync(self) -> None:
@@ -382,7 +390,7 @@ class Life(RuleBasedStateMachine):
         self.disk.fail_next("sync", errno.EIO)
         with pytest.raises(OSError, match="Input/output"):
             self.file.sync()
-        self.changes = [self.resized(len(image)) for image in self.images()[1:]]
+        self.changes = [(self.resized(len(image)), range(0)) for image in self.images()[1:]]
         self.has_gone = True
 
     @rule()
@@ -395,7 +403,7 @@ class Life(RuleBasedStateMachine):
             return
         token, count = self.tokens.pop()
         self.file.finish_sync(token)
-        for change in self.changes[:count]:
+        for change, _ in self.changes[:count]:
             self.durable = change(self.durable)
         del self.changes[:count]
         self.tokens = [(earlier, max(0, covered - count)) for earlier, covered in self.tokens]
@@ -424,7 +432,7 @@ class Life(RuleBasedStateMachine):
     def images(self) -> list[bytes]:
         """What the file would hold after none, one, …, all of the changes since it was synced."""
         images = [self.durable]
-        for change in self.changes:
+        for change, _ in self.changes:
             images.append(change(images[-1]))
         return images
 
