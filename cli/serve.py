@@ -91,7 +91,7 @@ def _serve_command(ctx: click.Context, /, config: str, wait: bool, **_values: st
             cause = cause.exceptions[0]
         if isinstance(cause, OSError):
             raise GoQueueError(f"{settings.data_dir}: {cause.strerror or cause}") from group
-        raise cause from group
+        raise cause from cause.__cause__ or group
 
 
 _CONFIG = click.Option(

@@ -93,7 +93,7 @@ class _InPlace:
     """Does a writer's work at once; the first error ends it."""
 
     def __init__(self, last: Callable[[], None]) -> None:
-        self.error: OSError | None = None
+        self.error: Exception | None = None
         self.backlog_bytes = 0
         self._last = last
 
@@ -106,7 +106,7 @@ class _InPlace:
         if self.error is None:
             try:
                 work()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is ends the capture, and nothing else
                 self.error = error
 
     def close(self) -> None:
@@ -250,7 +250,9 @@ class Capture:
     def _watch(self) -> None:
         assert self._work is not None
         if self._work.error is not None:
-            self._end(self._work.error.strerror or str(self._work.error))
+            error = self._work.error
+            why = error.strerror if isinstance(error, OSError) else repr(error)
+            self._end(why or str(error))
         elif self._work.backlog_bytes > _BACKLOG_BYTES_MAX:
             self._end(f"the disk is {self._work.backlog_bytes} bytes behind")
 

@@ -44,6 +44,8 @@ class StreamJob:
     reserve: tuple[SegmentFiles, int] | None
     removed: list[SegmentFiles] = field(factory=list)
     failed: DiskFailed | None = None
+    # What no disk does: a bug, or a machine without memory. How far the job came is not known.
+    defect: BaseException | None = None
     syncs: int = 0
     sync_spans_ns: list[int] = field(factory=list)
     step: str = "sync"

@@ -14,7 +14,7 @@ from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, FindTime, Read, ReadResult, TimeResult
 from goqueue.storage.buffers import BufferPool
 from goqueue.storage.disk import Disk
-from goqueue.storage.errors import DiskFailed
+from goqueue.storage.errors import DefectError, DiskFailed
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.layout import LOCK_FILE, check_format
 from goqueue.storage.meters import StoreMeters
@@ -127,7 +127,9 @@ class Store:
         return [job for job in jobs if job is not None]
 
     def finish(self, job: StreamJob) -> None:
-        """Take back a job that has been run."""
+        """Take back a job that has been run. Raises DefectError when that ended in something that no disk does."""
+        if job.defect is not None:
+            raise DefectError(f"{job.folder}: {job.step}", job.defect)
         stream = self._streams[job.folder]
         failed_before = stream.failed is not None
         stream.finish(job)
@@ -178,6 +180,13 @@ class Store:
     def close(self) -> None:
         """Let go of all files and of the lock; jobs must have been finished."""
         assert not any(stream.job_running for stream in self._streams.values())
+        self.abandon()
+
+    def abandon(self) -> None:
+        """The same when the process ends for a defect: whatever was still to be done is left to the next recovery.
+
+        No thread may be running a job any more, or the next process would find the files changing.
+        """
         self._streams.clear()
         self._busy.clear()
         self._warm.clear()

@@ -3,6 +3,9 @@
 A job is taken by whichever thread is free; those of different streams wait for the disk side by side, which lets the
 file system commit them together. `finished` is called in the thread that ran the job: whoever drives an event loop
 passes a function that brings the job there.
+
+A thread outlives whatever a job does. A job that ends in anything but the errors that it expects is given back with
+that as its `defect`; whoever finishes it must not go on as if it had been done.
 """
 
 import threading
@@ -37,7 +40,10 @@ class DiskThreads:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            job.run()
+            try:
+                job.run()
+            except BaseException as error:  # noqa: BLE001 - a thread that died with it would leave everybody waiting
+                job.defect = error
             self._finished(job)
             # The last reference to a removed segment may be here, and closing one takes a while.
             del job

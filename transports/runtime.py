@@ -21,11 +21,13 @@ import trio
 from goqueue.core.calls import Reply, Request
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
+from goqueue.core.errors import GoQueueError
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
+from goqueue.storage.errors import DefectError
 from goqueue.storage.identity import demand_alone
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.layout import FormatError
@@ -75,6 +77,9 @@ class Runtime:
         self._kicked = Parking()
         self._alarm = Alarm(self._kicked.wake)
         self._closing = False
+        self._is_closed = False
+        # What failed that never should; no turn comes after it.
+        self._defect: GoQueueError | None = None
         # Set once others lead what was led here; None unless that was asked for.
         self._left: trio.Event | None = None
         self.store_meters = StoreMeters()
@@ -170,13 +175,14 @@ class Runtime:
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Drive the node until cancelled; ready once every topic's partitions have been looked at.
 
-        Whatever ends it, the logs are closed in order before it returns.
+        Cancelled, it closes the logs in order before it returns. It ends by itself when something failed that never
+        should: then no turn comes after that, so nothing is acknowledged any more, and it raises what failed.
         """
         store = await trio.to_thread.run_sync(Store, self._disk, self.store_meters)
+        token = trio.lowlevel.current_trio_token()
+        # A broker that is gone takes no notice of a job that ends after it.
+        self._threads = DiskThreads(partial(_deliver, token, self._job_done))
         try:
-            token = trio.lowlevel.current_trio_token()
-            # A broker that is gone takes no notice of a job that ends after it.
-            self._threads = DiskThreads(partial(_deliver, token, self._job_done))
             options = await trio.to_thread.run_sync(self._claim)
             now = time.monotonic_ns()
             self._node = Node(options, Clock(now, system_wall_ms()), now)
@@ -192,16 +198,16 @@ class Runtime:
                 task_status.started()
                 try:
                     await self._turns()
-                finally:
+                except trio.Cancelled:
                     with trio.CancelScope(shield=True):
                         await self._close()
+                    raise
+                finally:
+                    self._take_no_more()
                     nursery.cancel_scope.cancel()
         finally:
-            capture = self._capture
-            self.end_capture()
-            store.close()
-            if capture is not None:
-                await _written(capture)
+            with trio.CancelScope(shield=True):
+                await self._end(store)
 
     def _claim(self) -> NodeOptions:
         """What the node is told, once it is certain that the folder is its own."""
@@ -265,6 +271,8 @@ class Runtime:
         await self._kicked.wait()
 
     def _turn(self, now: int) -> None:
+        if self._defect is not None:
+            raise self._defect
         inbox, self._inbox = self._inbox, []
         node, waiting, post = self._node, self._waiting, self._post
         if post is not None:
@@ -348,22 +356,44 @@ class Runtime:
     # --- disks
 
     def _job_done(self, job: StreamJob) -> None:
-        self._node_disk.finish(time.monotonic_ns(), job)
-        self._kicked.wake()
+        self._finish(job)
 
     async def _run_aside(self, work: Work) -> None:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(work.run, limiter=self._aside)
-        self._node_disk.finish(time.monotonic_ns(), work)
+        try:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(work.run, limiter=self._aside)
+        except Exception as error:  # noqa: BLE001 - the loop raises it
+            self._break(work, error)
+        else:
+            self._finish(work)
+
+    def _finish(self, work: Work) -> None:
+        """Tell the node what came of a piece of work, unless it is to be told nothing any more."""
+        if self._defect is None:
+            try:
+                self._node_disk.finish(time.monotonic_ns(), work)
+            except Exception as error:  # noqa: BLE001 - the loop raises it
+                self._break(work, error)
+        self._kicked.wake()
+
+    def _break(self, work: Work, error: Exception) -> None:
+        """Have the next turn, which is the last one, raise what has failed."""
+        if self._defect is None:
+            self._defect = error if isinstance(error, GoQueueError) else DefectError(f"a {type(work).__name__}", error)
         self._kicked.wake()
 
     # --- the end
 
+    def _take_no_more(self) -> None:
+        """From here on every request is refused."""
+        if not self._closing:
+            self._closing = True
+            for told in self._when_leaving:
+                told()
+
     async def _close(self) -> None:
-        """Finish what is under way, leave checkpoints, and answer whoever still waits."""
-        self._closing = True
-        for told in self._when_leaving:
-            told()
+        """Finish what is under way and leave checkpoints."""
+        self._take_no_more()
         now = time.monotonic_ns()
         self._turn(now)
         self._node.close(now)
@@ -373,14 +403,24 @@ class Runtime:
             with trio.move_on_after(_CLOCK_NS / 1e9):
                 await self._kicked.wait()
             self._turn(time.monotonic_ns())
+        self._is_closed = True
+
+    async def _end(self, store: Store) -> None:
+        """Refuse what has no answer yet, have the threads end, and give up the folder."""
         for to in list(self._waiting):
             self._answer(to, _shutting_down())
+        # Before another process may have the folder, nothing of this one writes to it.
         await trio.to_thread.run_sync(self._threads.close)
-
-
-async def _written(capture: Capture) -> None:
-    with trio.CancelScope(shield=True):
-        await trio.to_thread.run_sync(capture.wait)
+        capture = self._capture
+        try:
+            self.end_capture()
+        finally:
+            if self._is_closed:
+                store.close()
+            else:
+                store.abandon()
+        if capture is not None:
+            await trio.to_thread.run_sync(capture.wait)
 
 
 def _shutting_down() -> Refusal:

@@ -252,6 +252,36 @@ def test_a_folder_that_is_in_use_or_no_folder_is_one_sentence(tmp_path: Path) ->
     assert len(refused(tmp_path / "file")) == 1
 
 
+DEFECTIVE = """
+import sys
+from goqueue.cli.main import main
+from goqueue.storage.files import RealFile
+sync = RealFile.finish_sync
+def fail(file, token):
+    if file.path.startswith("logs/orders"):
+        raise ZeroDivisionError("planted")
+    sync(file, token)
+RealFile.finish_sync = fail
+main()
+"""
+
+
+def test_what_never_should_fail_ends_the_process_with_a_sentence_and_acknowledges_nothing(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", DEFECTIVE, *command(tmp_path)[3:]]
+    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as process:
+        broker = Broker(process)
+        broker.get("/topics", body=b'{"name": "orders"}')
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            broker.get("/topics/orders/publish", body=b'{"value": "lost"}')
+        assert broker.end() == 1
+        assert process.stderr is not None
+        *log, said = process.stderr.read().splitlines()
+    assert all(" INFO " in line for line in log)
+    assert said.startswith("goqueue: logs/orders/0: sync failed in a way that it never should (ZeroDivisionError at ")
+    with running(tmp_path) as broker:
+        assert json.loads(broker.get("/topics"))["topics"][0]["name"] == "orders"
+
+
 def test_tls_files_are_read_again_on_sighup(tmp_path: Path) -> None:
     authorities = [trustme.CA(), trustme.CA()]
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"

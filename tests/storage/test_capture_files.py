@@ -232,6 +232,23 @@ def test_a_disk_that_fails_ends_the_capture_with_one_line(tmp_path: Path, monkey
     assert capture.close() is node
 
 
+def test_what_no_disk_raises_ends_the_capture_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a thread of its own it would end the thread, and the capture would go on into nothing."""
+    said: list[str] = []
+    capture = Capture(str(tmp_path / "captures"), SMALL, said.append, in_place=True)
+    traffic = Traffic(1, capture.start(fresh_node(), 0, WALL_MS))
+
+    def fail(_: bytes) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(capture._writer, "write", fail)
+    for _ in range(100):
+        traffic.turn()
+        capture.turn(traffic.now, WALL_MS)
+    assert said == [f"the capture in {tmp_path / 'captures'} has ended: ZeroDivisionError('planted')"]
+    assert not capture.is_open
+
+
 def test_a_folder_that_cannot_be_made_is_an_error_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OSError, match=r"Not a directory|File exists"):
