@@ -10,7 +10,6 @@ Invariants: every request is answered once, unless it was forgotten; what publis
 bounded by `admission_bytes_max`, as long as those who post wait for `room`.
 """
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -37,6 +36,7 @@ from goqueue.storage.open_log import system_wall_ms
 from goqueue.storage.store import Store
 from goqueue.storage.threads import DiskThreads
 from goqueue.transports.admission import Admission, weight
+from goqueue.transports.boot_clock import boot_ns
 from goqueue.transports.peers.correspondence import Correspondence
 from goqueue.transports.trio_parking import Alarm, Parking
 
@@ -60,10 +60,12 @@ class Runtime:
         reserve_bytes: int = 0,
         capture: Capture | None = None,
         post: Correspondence | None = None,
+        now: Callable[[], int] = boot_ns,
     ) -> None:
         assert (post is None) == (options.cluster is None), "whoever has peers has letters"
         self._disk = disk
         self._post = post
+        self._now = now
         self._options = options
         self._report = report
         # How much of the disk is kept from messages of clients, and whether no more than that is left.
@@ -150,7 +152,7 @@ class Runtime:
         if self._post is None:
             return
         self._left = trio.Event()
-        self._node.leave(time.monotonic_ns())
+        self._node.leave(self._now())
         self._kicked.wake()
         with trio.move_on_after(patience_s):
             await self._left.wait()
@@ -184,7 +186,7 @@ class Runtime:
         self._threads = DiskThreads(partial(_deliver, token, self._job_done))
         try:
             options = await trio.to_thread.run_sync(self._claim)
-            now = time.monotonic_ns()
+            now = self._now()
             self._node = Node(options, Clock(now, system_wall_ms()), now)
             self._node_disk = NodeDisk(self._node, store, self._report)
             if self._capture_wanted is not None:
@@ -221,17 +223,17 @@ class Runtime:
 
         A node among others begins to serve without all of that when it takes too long: for want of others, maybe.
         """
-        now = time.monotonic_ns()
+        now = self._now()
         until = None if self._post is None else now + _BOOT_NS
         while not self._node.is_started(now) and (until is None or now < until):
             self._turn(now)
             await self._pause(until)
-            now = time.monotonic_ns()
+            now = self._now()
 
     async def _turns(self) -> None:
         clock_due, problem = 0, ""
         while True:
-            now = time.monotonic_ns()
+            now = self._now()
             if now >= clock_due:
                 self._node.clock_moved(now, system_wall_ms())
                 clock_due = now + _CLOCK_NS
@@ -267,7 +269,7 @@ class Runtime:
         else:
             dues = [due for due in (self._node.deadline(), self._node_disk.deadline(), until) if due is not None]
             if dues:
-                self._alarm.set(trio.current_time() + max(min(dues) - time.monotonic_ns(), 0) / 1e9)
+                self._alarm.set(trio.current_time() + max(min(dues) - self._now(), 0) / 1e9)
         await self._kicked.wait()
 
     def _turn(self, now: int) -> None:
@@ -334,13 +336,13 @@ class Runtime:
         """Write down all that the node is told from here on; False when something, which is reported, is against it."""
         assert self._capture is None, "there is one already"
         try:
-            self._drive(capture.start(self._node, time.monotonic_ns(), system_wall_ms()))
+            self._drive(capture.start(self._node, self._now(), system_wall_ms()))
         except (CaptureError, OSError) as error:
             self._report(f"there is no capture: {error}")
             return False
         self._capture = capture
         if self._is_disk_full:
-            self._node.disk_room(time.monotonic_ns(), self._is_disk_full)
+            self._node.disk_room(self._now(), self._is_disk_full)
         return True
 
     def end_capture(self) -> None:
@@ -371,7 +373,7 @@ class Runtime:
         """Tell the node what came of a piece of work, unless it is to be told nothing any more."""
         if self._defect is None:
             try:
-                self._node_disk.finish(time.monotonic_ns(), work)
+                self._node_disk.finish(self._now(), work)
             except Exception as error:  # noqa: BLE001 - the loop raises it
                 self._break(work, error)
         self._kicked.wake()
@@ -394,7 +396,7 @@ class Runtime:
     async def _close(self) -> None:
         """Finish what is under way and leave checkpoints."""
         self._take_no_more()
-        now = time.monotonic_ns()
+        now = self._now()
         self._turn(now)
         self._node.close(now)
         self._turn(now)
@@ -402,7 +404,7 @@ class Runtime:
             # The alarm may be gone by then.
             with trio.move_on_after(_CLOCK_NS / 1e9):
                 await self._kicked.wait()
-            self._turn(time.monotonic_ns())
+            self._turn(self._now())
         self._is_closed = True
 
     async def _end(self, store: Store) -> None:

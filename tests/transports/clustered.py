@@ -15,6 +15,7 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.peers.codec import decode, encode
 from goqueue.storage.files import FileDisk
+from goqueue.transports.boot_clock import boot_ns
 from goqueue.transports.peers.addresses import PeerAddress
 from goqueue.transports.peers.correspondence import Correspondence
 from goqueue.transports.peers.network import Network
@@ -37,6 +38,8 @@ class Member:
     known: list[PeerAddress]
     port: int = 0
     http: int = 0
+    # For how long its machine was suspended.
+    suspended_ns: int = 0
     said: list[str] = field(factory=list)
     runtime: Runtime | None = None
     network: Network | None = None
@@ -67,7 +70,8 @@ class Member:
         self.network = Network(encode, decode, known=self.known, report=self.said.append)
         node = NodeOptions(self.node_id, "test", seed=secrets.randbits(60), cluster=options)
         post = Correspondence(self.network, listeners)
-        self.runtime = Runtime(FileDisk(str(self.folder)), node, self.said.append, post=post)
+        disk, report = FileDisk(str(self.folder)), self.said.append
+        self.runtime = Runtime(disk, node, report, post=post, now=lambda: boot_ns() + self.suspended_ns)
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
