@@ -17,6 +17,7 @@ import click
 
 from goqueue.core.errors import GoQueueError
 from goqueue.storage.layout import BROKER_LOG_FILE
+from goqueue.storage.private_files import make_folders
 
 _VARIABLE = "NOTIFY_SOCKET"
 _READY, _STOPPING = b"READY=1", b"STOPPING=1"
@@ -56,7 +57,7 @@ def serve_in_background(data_dir: str, log_file: str) -> int:
     with tempfile.TemporaryDirectory(prefix="goqueue-") as folder, TemporaryFile() as said:
         ready = _listening(Path(folder, "ready"))
         try:
-            Path(log_file).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folders(str(Path(log_file).parent))
         except OSError as error:
             raise GoQueueError(f"{error.filename}: {error.strerror}") from error
         process = subprocess.Popen(  # noqa: S603 - this command once more

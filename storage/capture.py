@@ -29,6 +29,7 @@ from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.node import Node
 from goqueue.storage.capture_files import list_captures, name_of
+from goqueue.storage.private_files import make_file, make_folders
 
 _BLOCK_BYTES = 64 << 10
 _BLOCK_NS = 100_000_000
@@ -60,9 +61,8 @@ class CaptureWriter:
     def begin(self, name: str, content: bytes) -> None:
         """Leave the file that is open for a new one, and make room for it."""
         self.close()
-        os.makedirs(self._folder, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._descriptor = os.open(os.path.join(self._folder, name), flags, 0o640)
+        make_folders(self._folder)
+        self._descriptor = make_file(os.path.join(self._folder, name), os.O_WRONLY)
         self.write(content)
         self._make_room(name)
 

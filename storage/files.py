@@ -18,6 +18,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from goqueue.storage.disk import Buffer, DiskLocked, WritableBuffer, folder_and_name, path_parts
 from goqueue.storage.preallocation import preallocate
+from goqueue.storage.private_files import make_folder, open_or_make_file
 
 IOV_MAX = os.sysconf("SC_IOV_MAX")
 # A number that no descriptor has and every call knows to be bad; some refuse -1 with a ValueError instead of EBADF.
@@ -203,11 +204,13 @@ class FileDisk:
         return os.path.join(self.root, *parts)
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> RealFile:
-        """Opens a file, or makes it."""
+        """Opens a file, or makes it for the broker's user alone."""
         assert not (create and read_only)
         full_path = self._full(path)
-        flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR) | (os.O_CREAT if create else 0)
-        return RealFile(path, full_path, os.open(full_path, flags, 0o644))
+        if create:
+            return RealFile(path, full_path, open_or_make_file(full_path, os.O_RDWR))
+        flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
+        return RealFile(path, full_path, os.open(full_path, flags))
 
     def exists(self, path: str) -> bool:
         """Whether anything has that name."""
@@ -225,7 +228,7 @@ class FileDisk:
         for part in parts:
             child = os.path.join(folder, part)
             try:
-                os.mkdir(child)
+                make_folder(child)
             except FileExistsError:
                 if not os.path.isdir(child):
                     raise
@@ -240,7 +243,7 @@ class FileDisk:
             missing.append(folder)
             folder = os.path.dirname(folder)
         for folder in reversed(missing):
-            os.mkdir(folder)
+            make_folder(folder)
             _sync_folder(os.path.dirname(folder))
 
     def names(self, path: str) -> list[str]:
@@ -270,7 +273,7 @@ class FileDisk:
     def lock(self, path: str) -> RealLock:
         """Takes the lock file, or raises DiskLocked with what its owner wrote into it."""
         full_path = self._full(path)
-        descriptor = os.open(full_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = open_or_make_file(full_path, os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -62,10 +62,14 @@ def command(folder: Path, *options: str) -> list[str]:
 
 
 @contextmanager
-def running(folder: Path, *options: str, invoked_as: str = "goqueue", notify: str = "") -> Iterator[Broker]:
+def running(
+    folder: Path, *options: str, invoked_as: str = "goqueue", notify: str = "", umask: int = -1
+) -> Iterator[Broker]:
     """A broker that is ready; what is left of it is killed at the end."""
     variables = {**os.environ, "GOQUEUE_INVOKED_AS": invoked_as, "NOTIFY_SOCKET": notify}
-    with subprocess.Popen(command(folder, *options), stderr=subprocess.PIPE, text=True, env=variables) as process:
+    with subprocess.Popen(
+        command(folder, *options), stderr=subprocess.PIPE, text=True, env=variables, umask=umask
+    ) as process:
         try:
             yield Broker(process)
         finally:
@@ -106,7 +110,7 @@ def test_a_first_user_is_told_what_to_type_next_as_they_typed_what_they_did(tmp_
 def test_a_broker_in_the_background_is_ready_when_the_command_returns(tmp_path: Path) -> None:
     (tmp_path / "f.yaml").write_text("storage: {reserve: 0}")
     waiting = command(tmp_path / "data", "--wait", "--config", str(tmp_path / "f.yaml"))
-    ran = subprocess.run(waiting, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(waiting, capture_output=True, text=True, check=True, timeout=60, umask=0)
     pid = int(ran.stdout.split()[-1])
     try:
         said = (tmp_path / "data" / "broker.log").read_text()
@@ -115,6 +119,7 @@ def test_a_broker_in_the_background_is_ready_when_the_command_returns(tmp_path: 
         answered = urllib.request.urlopen(f"http://127.0.0.1:{found[2]}/readyz", timeout=20)
         assert json.loads(answered.read())["status"] == "pass"
         assert refused(tmp_path / "data", "--wait")[0].partition(f"is in use by process {pid}:")[1]
+        assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("data", "data/broker.log")] == [0o700, 0o600]
     finally:
         os.kill(pid, signal.SIGTERM)
         _await_end(pid)
@@ -252,6 +257,19 @@ def test_a_folder_that_is_in_use_or_no_folder_is_one_sentence(tmp_path: Path) ->
     assert len(refused(tmp_path / "file")) == 1
 
 
+def test_what_a_broker_makes_in_its_data_folder_is_for_its_user_alone(tmp_path: Path) -> None:
+    root = tmp_path / "made" / "data"
+    with running(root, "--capture", str(root / "captures"), umask=0) as broker:
+        broker.get("/topics", body=b'{"name": "orders"}')
+        broker.get("/topics/orders/publish", body=b'{"value": "secret"}')
+        broker.process.send_signal(signal.SIGTERM)
+        assert broker.end() == 0
+    made = [tmp_path / "made", *(tmp_path / "made").rglob("*")]
+    assert {"LOCK", "FORMAT", "checkpoint", "captures", "orders"} <= {path.name for path in made}
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_file()} == {0o600}
+
+
 DEFECTIVE = """
 import sys
 from goqueue.cli.main import main
@@ -269,13 +287,16 @@ main()
 def test_what_never_should_fail_ends_the_process_with_a_sentence_and_acknowledges_nothing(tmp_path: Path) -> None:
     program = [sys.executable, "-c", DEFECTIVE, *command(tmp_path)[3:]]
     with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as process:
-        broker = Broker(process)
-        broker.get("/topics", body=b'{"name": "orders"}')
-        with pytest.raises(urllib.error.HTTPError, match="503"):
-            broker.get("/topics/orders/publish", body=b'{"value": "lost"}')
-        assert broker.end() == 1
-        assert process.stderr is not None
-        *log, said = process.stderr.read().splitlines()
+        try:
+            broker = Broker(process)
+            broker.get("/topics", body=b'{"name": "orders"}')
+            with pytest.raises(urllib.error.HTTPError, match="503"):
+                broker.get("/topics/orders/publish", body=b'{"value": "lost"}')
+            assert broker.end() == 1
+            assert process.stderr is not None
+            *log, said = process.stderr.read().splitlines()
+        finally:
+            process.kill()
     assert all(" INFO " in line for line in log)
     assert said.startswith("goqueue: logs/orders/0: sync failed in a way that it never should (ZeroDivisionError at ")
     with running(tmp_path) as broker:
