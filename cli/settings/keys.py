@@ -33,6 +33,10 @@ METRICS = flagged(
 )  # fmt: skip
 NODE = flagged("node-id", "broker.nodeId", kinds.name(), "node-1", "The name of this node.")
 FOLDER = flagged("data-dir", "broker.dataDir", kinds.path(), "./goqueue-data", "Where data is kept.")
+RESERVE = flagged(
+    "disk-reserve", "storage.reserve", kinds.size(0, 1 << 40, "16MiB"), "16MiB",
+    "How much of the disk is kept from messages, for what the broker itself writes; 0 for nothing.",
+)  # fmt: skip
 CERT = flagged(
     "tls-cert", "broker.tls.cert", kinds.path(may_be_empty=True), "",
     "The file with the certificate chain of both ports; SIGHUP reads it again.",
@@ -63,7 +67,7 @@ LOG_FILE = flagged(
 )  # fmt: skip
 # In the order in which `goqueue serve --help` lists them.
 FLAGGED: tuple[Key[Any], ...] = (
-    HTTP, GRPC, METRICS, NODE, FOLDER, CERT, KEY, GRACE, CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
+    HTTP, GRPC, METRICS, NODE, FOLDER, RESERVE, CERT, KEY, GRACE, CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
     LEVEL, FORMAT, LOG_FILE, *FLAGGED_CLUSTER,
 )  # fmt: skip
 
@@ -77,10 +81,6 @@ INDEX_INTERVAL = Key(
     "4096",
     "How many bytes apart the entries of a new topic's indexes are.",
 )
-RESERVE = Key(
-    "storage.reserve", kinds.size(0, 1 << 40, "16MiB"), "16MiB",
-    "How much of the disk is kept from messages, for what the broker itself writes; 0 for nothing.",
-)  # fmt: skip
 FSYNC_MODE = Key(
     "storage.fsync.mode", kinds.one_of("every", "interval", "none"), "every",
     "When batches of a new topic are forced to the disk.",

@@ -86,7 +86,8 @@ def test_without_room_it_acknowledges_nothing_and_goes_on_when_there_is_some(tmp
 
     with ExitStack() as stack:
         disk = stack.enter_context(small_disks.small_disk(tmp_path / "n1" / "data", 8))
-        cluster = cluster_of(tmp_path, loopback(1))
+        # The load is to meet the disk's own refusal, not the broker's.
+        cluster = cluster_of(tmp_path, loopback(1), {"n1": ["--disk-reserve", "0"]})
         stack.callback(cluster.clear)
         cluster.start()
         cluster.create("full", segment_bytes=1 << 20)
