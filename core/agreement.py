@@ -188,8 +188,8 @@ class Agreement:
         """The log's disk refused or lost something; whoever waits is told."""
         self._journal.disk_failed(now, why)
         refusal = Refusal(Code.UNAVAILABLE, f"the metadata log has lost its disk: {why}", retry_after_ms=1000)
-        for pending in self._proposals.failed(refusal):
-            self._refuse(pending.to, pending.request, refusal)
+        for pending in self._proposals.failed():
+            self._refuse(pending.to, pending.request, pending.refusal or refusal.in_doubt())
         self._refuse_waiting(refusal)
         self._after(now)
 
@@ -295,7 +295,8 @@ class Agreement:
 
     def _refuse(self, to: int | None, request: object, refusal: Refusal) -> None:
         if isinstance(request, ExtendProducerIds):
-            self._answers += self._ids.refused(refusal)
+            # A block that comes after all is nobody's: whoever waits for an id has none.
+            self._answers += self._ids.refused(refusal.undone())
         else:
             self._answers.append((to, refusal))
 
@@ -343,7 +344,7 @@ class Agreement:
     def _decide(self, pending: Pending, answer: Answer, records: list[MetadataRecord]) -> None:
         if isinstance(pending.request, ExtendProducerIds):
             if isinstance(answer[1], Refusal):
-                self._answers += self._ids.refused(answer[1])
+                self._answers += self._ids.refused(answer[1].undone())
                 return
             for record in records:
                 if isinstance(record, ProducerIds):
@@ -353,10 +354,12 @@ class Agreement:
 
     def _answer_asked(self) -> None:
         answers, self._quorum.answers = self._quorum.answers, []
-        for number, why_not in answers:
+        for number, why_not, is_begun in answers:
             to = self._asked.pop(number)
             if not why_not:
                 self._answers.append((to, None))
+            elif is_begun:
+                self._answers.append((to, Refusal(Code.OUTCOME_UNKNOWN, why_not, retry_after_ms=1000)))
             elif self._quorum.leader != self.node_id:
                 self._answers.append((to, not_controller(self.controller)))
             else:

@@ -237,7 +237,8 @@ class Leading:
     def _stray(self, now: int, leader: TopicLeader, number: int) -> None:
         """A partition is to be elsewhere, and no more here."""
         name = leader.topic.name
-        refusal = Refusal(Code.UNAVAILABLE, f"partition {number} of {name} has left this node", retry_after_ms=100)
+        message = f"partition {number} of {name} has left this node"
+        refusal = Refusal(Code.NOT_LEADER, message, "partition", retry_after_ms=100)
         for held in leader.drop(number):
             self._drop(now, held, refusal)
         self.removes.append(Remove(f"logs/{name}/{number}", leader.streams_of(number)))
@@ -335,8 +336,7 @@ class Leading:
     def _demote(self, now: int, replication: Replication, leader: TopicLeader, partition: Partition) -> Replica:
         stream, number = partition.log.stream, partition.number
         replication.leave(now, stream)
-        message = f"{_led_by(leader, number)}; what was under way may or may not be stored"
-        refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=100)
+        refusal = Refusal(Code.NOT_LEADER, _led_by(leader, number), "partition", retry_after_ms=100)
         del self.led.streams[stream]
         self._follower.left(partition, refusal)
         self._follower.dropped(partition)

@@ -67,12 +67,10 @@ class Proposals:
         over = [index for index in self._pending if index < end]
         return [(one.to, _unknown()) for index in over for one in self._pending.pop(index)]
 
-    def failed(self, refusal: Refusal) -> list[Pending]:
+    def failed(self) -> list[Pending]:
         """None of them is decided here any more; answers who they were."""
         pending = [one for some in self._pending.values() for one in some]
         self._pending.clear()
-        for one in pending:
-            one.refusal = refusal
         return pending
 
     def drop_own(self) -> None:
@@ -101,4 +99,4 @@ def not_controller(controller: str) -> Refusal:
 
 def _unknown() -> Refusal:
     message = "the change was not agreed on in time; it may or may not come to be"
-    return Refusal(Code.TIMED_OUT, message)
+    return Refusal(Code.OUTCOME_UNKNOWN, message)

@@ -11,14 +11,15 @@ from attrs import define, field
 from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
 from goqueue.core.delay.leader import DelayLeader
-from goqueue.core.delay.publishing import Delayed, delayed
+from goqueue.core.delay.publishing import Delayed, HeldBack, delayed, scheduled
+from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.producers import is_repetition
-from goqueue.core.partition.publishing import Publishing
+from goqueue.core.partition.publishing import Publishing, refusal_of
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Acks, Code, NewRecord, Publish, PublishBatch, PublishReply, Refusal, Side
+from goqueue.core.verbs import Acks, Code, Due, NewRecord, Publish, PublishBatch, PublishReply, Refusal, Side
 
 _FULL_RETRY_MS = 5000
 
@@ -107,7 +108,7 @@ class Publishes:
         if not later.dues:
             return
         if Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic):
-            self._delays.publish(request.topic, later.hold(publishing, spread))
+            self._delays.publish(request.topic, later.hold(request.topic, publishing, spread))
             return
         publishing.dues = later.dues
         for number, places in spread.items():
@@ -127,5 +128,30 @@ class Publishes:
             return
         acks = request.acks
         publishing = Publishing(to, [None], 1, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
+        if request.due is not Due.NOW:
+            self._publish_batch_later(now, publishing, request)
+            return
         partition.publish_batch(now, request.batch, publishing)
         self._touch(partition)
+
+    def _publish_batch_later(self, now: int, publishing: Publishing, request: PublishBatch) -> None:
+        """Take a batch whose messages are kept back, for a partition that is led here."""
+        leader = self._led.topics[request.topic]
+        try:
+            bytes_max = leader.config(Side.DATA).batch_bytes_max
+            batch = scheduled(self._clock.wall_ms(now), request.batch, request.due, bytes_max)
+        except BatchError as error:
+            batch = refusal_of(error)
+        if isinstance(batch, Refusal):
+            self._answer(publishing.to, PublishReply([batch]))
+            return
+        if Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic):
+            self._delays.publish(request.topic, HeldBack(publishing, request, [0]))
+            return
+        schedule = leader.partition(request.partition, Side.SCHEDULE)
+        if isinstance(schedule, Refusal):
+            self._answer(publishing.to, PublishReply([schedule]))
+            return
+        publishing.is_kept_back = True
+        schedule.publish_batch(now, batch, publishing)
+        self._touch(schedule)

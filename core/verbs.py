@@ -32,8 +32,28 @@ class Side(StrEnum):
     LEDGER = "ledger"
 
 
+class Outcome(StrEnum):
+    """What a request that was refused has done: nothing, nobody knows, or all of it when it was sent before."""
+
+    NONE = "none"
+    UNKNOWN = "unknown"
+    DONE = "done"
+
+
 class Code(StrEnum):
-    """Why a request was refused; stable words that programs may compare."""
+    """Why a request was refused; stable words that programs may compare.
+
+    `outcome` says what the refused request has done: nothing, unless the code says otherwise. It speaks of this one
+    request: when an earlier attempt at the same thing has an unknown outcome, a later refusal does not settle it.
+    """
+
+    outcome: Outcome
+
+    def __new__(cls, word: str, outcome: Outcome = Outcome.NONE) -> "Code":
+        code = str.__new__(cls, word)
+        code._value_ = word
+        code.outcome = outcome
+        return code
 
     INVALID = "invalid_request"
     TOPIC_NOT_FOUND = "topic_not_found"
@@ -43,8 +63,8 @@ class Code(StrEnum):
     CORRUPT_BATCH = "corrupt_batch"
     TOO_LARGE = "too_large"
     OUT_OF_ORDER = "out_of_order_sequence"
-    # It was taken before; where it went is not remembered.
-    DUPLICATE = "duplicate_sequence"
+    # The batch was stored before; its offset is not remembered.
+    DUPLICATE = "duplicate_sequence", Outcome.DONE
     FENCED = "producer_fenced"
     GROUP_NOT_FOUND = "group_not_found"
     GROUP_NOT_EMPTY = "group_not_empty"
@@ -58,19 +78,20 @@ class Code(StrEnum):
     DELAYED_NOT_FOUND = "delayed_not_found"
     NO_DEAD_LETTERS = "no_dead_letters"
     REDRIVE_NOT_FOUND = "redrive_not_found"
-    UNAVAILABLE = "unavailable"
+    NODE_NOT_FOUND = "node_not_found"
     DAMAGED = "damaged"
+    # Nothing was done, and the same request can succeed later.
+    UNAVAILABLE = "unavailable"
     SHUTTING_DOWN = "shutting_down"
-    # Of nodes among others: nothing was done, and another node is to be asked.
+    NOT_ENOUGH_REPLICAS = "not_enough_replicas"
+    # The disk of the leader has no room for messages.
+    DISK_FULL = "disk_full"
+    # Nothing was done, and another node is to be asked.
     NOT_LEADER = "not_leader"
     NOT_CONTROLLER = "not_controller"
     NOT_COORDINATOR = "not_coordinator"
-    NOT_ENOUGH_REPLICAS = "not_enough_replicas"
-    # It was taken, and is not confirmed by as many as were to confirm it; it may yet be.
-    TIMED_OUT = "timed_out"
-    NODE_NOT_FOUND = "node_not_found"
-    # Nothing was stored: the disk of the leader has no room for messages.
-    DISK_FULL = "disk_full"
+    # The request was begun, and whoever answers does not know whether it came or will come to its end.
+    OUTCOME_UNKNOWN = "outcome_unknown", Outcome.UNKNOWN
 
 
 @define
@@ -97,6 +118,24 @@ class Refusal:
     # Of a numbered batch that was refused: after how many records it may be divided, so that what is stored of it is
     # recognised.
     divide_at: int = 0
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the request has done that is refused."""
+        return self.code.outcome
+
+    def undone(self) -> "Refusal":
+        """The refusal of a request that was not begun, since one that it depends on was refused with this.
+
+        Whether that one was carried out may be unknown; nothing was done for the other.
+        """
+        if self.outcome is Outcome.NONE:
+            return self
+        return Refusal(Code.UNAVAILABLE, self.message, self.field, self.retry_after_ms or 200)
+
+    def in_doubt(self) -> "Refusal":
+        """The refusal of a request that may have been carried out before it was refused with this."""
+        return Refusal(Code.OUTCOME_UNKNOWN, self.message, self.field, self.retry_after_ms)
 
 
 # --- topics
@@ -232,9 +271,25 @@ class Publish:
     acks: Acks = Acks.ALL
 
 
+class Due(StrEnum):
+    """When the records of a batch are delivered, and what their timestamps are.
+
+    At once, bearing any time; at the time that each of them bears; or so many milliseconds after the broker takes the
+    batch, which then gives each the time that it is due.
+    """
+
+    NOW = "now"
+    AT = "at"
+    AFTER = "after"
+
+
 @define
 class PublishBatch:
-    """A batch for one partition as the client encoded it; the bytes are taken over and stamped in place."""
+    """A batch for one partition as the client encoded it; the bytes are taken over and stamped in place.
+
+    One that is not due now is written to the partition's schedule, as one batch under the same numbers: so its producer
+    may send it again, whatever has been delivered of it. `Published` then has the latest time at which one is due.
+    """
 
     topic: str
     partition: int
@@ -242,6 +297,7 @@ class PublishBatch:
     acks: Acks = Acks.ALL
     # Other streams than the data are the node's own to write.
     side: Side = Side.DATA
+    due: Due = Due.NOW
 
 
 @define

@@ -31,7 +31,7 @@ _STEPS_MAX = 20_000
 _REST_NS_CLUSTER = 35_000_000_000
 _QUIET_NS = 5_000_000_000
 _AGAIN_NS = 200_000_000
-_PASSING = (Code.UNAVAILABLE, Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR, Code.TIMED_OUT)
+_PASSING = (Code.UNAVAILABLE, Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR, Code.OUTCOME_UNKNOWN)
 # A partition that is damaged for good is tried again and again, which takes time and shows nothing.
 _REST_NS_ROTTEN = 1_000_000_000
 

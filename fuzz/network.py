@@ -214,7 +214,7 @@ class Network:
 def _copied(request: Request) -> Request:
     """What arrives is not what was sent: the node stamps and changes it."""
     if isinstance(request, PublishBatch):
-        return PublishBatch(request.topic, request.partition, bytearray(request.batch), request.acks)
+        return PublishBatch(request.topic, request.partition, bytearray(request.batch), request.acks, due=request.due)
     if isinstance(request, Fetch):
         return Fetch(request.topic, request.partition, request.offset, request.max_bytes, request.wait_ns)
     if isinstance(request, ResetOffsets):

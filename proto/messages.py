@@ -31,7 +31,7 @@ from goqueue.core.verbs import (
 )
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
-from goqueue.proto.refusals import acks, invalid, missing, negative, read_refusal, refusal
+from goqueue.proto.refusals import acks, due, invalid, missing, negative, read_refusal, refusal
 
 MESSAGES_MAX = 100_000
 POSITIONS_MAX = 10_000
@@ -183,7 +183,10 @@ def publish_batch_request(message: v1.PublishBatchRequest) -> PublishBatch | Ref
     awaited = acks(fields["acks"])
     if isinstance(awaited, Refusal):
         return awaited
-    return PublishBatch(fields["topic"], fields["partition"], bytearray(fields["batch"]), awaited)
+    when = due(fields["due"])
+    if isinstance(when, Refusal):
+        return when
+    return PublishBatch(fields["topic"], fields["partition"], bytearray(fields["batch"]), awaited, due=when)
 
 
 def publish_reply(reply: PublishReply) -> v1.PublishReply:

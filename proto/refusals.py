@@ -1,13 +1,21 @@
 """Refusals on their way out, and those that arise on the way in: requests that cannot be meant as they stand."""
 
-from contextlib import suppress
 from typing import TypeAlias
 
-from goqueue.core.verbs import Acks, Code, Refusal
+from goqueue.core.verbs import Acks, Code, Due, Outcome, Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 
 _ACKS: dict[int, Acks] = {v1.Acks.ALL: Acks.ALL, v1.Acks.LEADER: Acks.LEADER, v1.Acks.NONE: Acks.NONE}
+OUTCOMES: dict[int, Outcome] = {
+    v1.Outcome.NONE: Outcome.NONE,
+    v1.Outcome.UNKNOWN: Outcome.UNKNOWN,
+    v1.Outcome.DONE: Outcome.DONE,
+}
+_OUTCOME_NUMBERS = {outcome: number for number, outcome in OUTCOMES.items()}
+# What a code counts as that is not known here, by the outcome that was told with it.
+_UNHEARD_OF = {Outcome.NONE: Code.UNAVAILABLE, Outcome.UNKNOWN: Code.OUTCOME_UNKNOWN, Outcome.DONE: Code.DUPLICATE}
+_DUES: dict[int, Due] = {v1.Due.NOW: Due.NOW, v1.Due.AT: Due.AT, v1.Due.AFTER: Due.AFTER}
 _UINT32_MAX = (1 << 32) - 1
 # What the core calls otherwise than the messages do.
 _FIELDS = {"due_ms": "deliver_at_ms", "visibility_ms": "visibility_timeout_ms"}
@@ -26,6 +34,7 @@ def refusal(refused: Refusal) -> v1.Refusal:
         field=field_name(refused.field),
         retry_after_ms=retry_after_ms,
         divide_at=refused.divide_at,
+        outcome=_OUTCOME_NUMBERS[refused.outcome],
     )
 
 
@@ -36,11 +45,12 @@ def field_name(field: str) -> str:
 
 
 def read_refusal(message: v1.Refusal) -> Refusal:
-    """A refusal as it was before it travelled; with a code that is not known here it counts as unavailable."""
+    """A refusal as it was before it travelled; where the code is not known here, one with the same outcome."""
     fields = contents(message)
-    code = Code.UNAVAILABLE
-    with suppress(ValueError):
+    try:
         code = Code(fields["code"])
+    except ValueError:
+        code = _UNHEARD_OF[OUTCOMES.get(fields["outcome"], Outcome.UNKNOWN)]
     return Refusal(code, fields["message"], fields["field"], fields["retry_after_ms"], divide_at=fields["divide_at"])
 
 
@@ -67,5 +77,13 @@ def acks(number: int) -> Acks | Refusal:
     return known
 
 
-def _named(enum: type[v1.Acks]) -> list[str]:
+def due(number: int) -> Due | Refusal:
+    """When the messages of a batch are delivered."""
+    known = _DUES.get(number)
+    if known is None:
+        return invalid(f"due must be one of {', '.join(_named(v1.Due))}, not {int(number)}", "due")
+    return known
+
+
+def _named(enum: type[v1.Acks | v1.Due]) -> list[str]:
     return [f"{each.value} ({each.name})" for each in enum]

@@ -22,6 +22,20 @@ if TYPE_CHECKING:
     from grpclib.metadata import Deadline
 
 
+class Outcome(betterproto.Enum):
+    """What a refused request has done."""
+
+    UNSPECIFIED = 0
+    NONE = 1
+    """Nothing: sending the request again does not do it twice."""
+
+    UNKNOWN = 2
+    """Nobody knows: the request may have been carried out, or may yet be."""
+
+    DONE = 3
+    """All of it, when the same was sent before."""
+
+
 class Acks(betterproto.Enum):
     ALL = 0
     """All in-sync replicas."""
@@ -41,6 +55,20 @@ class Priority(betterproto.Enum):
     HIGH = 2
     LOW = 3
     BACKGROUND = 4
+
+
+class Due(betterproto.Enum):
+    """When the messages of a batch are delivered."""
+
+    NOW = 0
+    AT = 1
+    """Each at the time that it bears as its timestamp."""
+
+    AFTER = 2
+    """
+    Each after its delay, which is its timestamp in milliseconds, counted from when the broker takes the batch. So is
+     the value of its header `goqueue.expires`. Sent again, a numbered batch counts from the first time.
+    """
 
 
 class GroupMode(betterproto.Enum):
@@ -74,6 +102,11 @@ class Refusal(betterproto.Message):
     """
     Of a numbered batch whose beginning is stored in a batch of its own: after how many records that ends. Sent in two
      batches, divided there, it is recognised. 0 if nothing suggests that this would help.
+    """
+
+    outcome: "Outcome" = betterproto.enum_field(6)
+    """
+    What the refused request has done. It follows from the code, and is told for programs that do not know the code.
     """
 
 
@@ -270,16 +303,26 @@ class PublishBatchRequest(betterproto.Message):
     On a stream: the reply names it. Any number, as long as it tells requests in flight apart.
     """
 
+    due: "Due" = betterproto.enum_field(6)
+    """
+    When its messages are delivered. Those that are kept back go into the schedule of the partition, which is numbered
+     by itself: an idempotent producer counts them apart from those that are due now, from 0.
+    """
+
 
 @dataclass(eq=False, repr=False)
 class PublishBatchReply(betterproto.Message):
     request_id: int = betterproto.uint64_field(1)
     offset: int = betterproto.int64_field(2)
     """
-    Of the batch's first record; -1 if the batch was refused, or acks are none.
+    Of the batch's first record; -1 if the batch was refused, or acks are none. In the schedule, if it is kept back.
     """
 
     timestamp_ms: int = betterproto.int64_field(3)
+    """
+    The latest that a record bears; of a batch that is kept back the time at which the last of them is due.
+    """
+
     refusal: "Refusal" = betterproto.message_field(4)
 
 

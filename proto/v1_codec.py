@@ -8,7 +8,7 @@ from betterproto import PLACEHOLDER as UNSET
 from betterproto import Message
 
 from goqueue.proto.v1 import (
-    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, BrowseReply, BrowseRequest, CancelDelayedReply, CancelDelayedRequest, CancelRedriveRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeadLetter, DeadTopic, DelayedMessage, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeRedriveRequest, DescribeTopicRequest, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, GetDelayedRequest, Group, GroupBatches, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatches, LeaveReply, LeaveRequest, Leaving, LetterFilter, ListDeadTopicsReply, ListDeadTopicsRequest, ListDelayedReply, ListDelayedRequest, ListGroupsReply, ListGroupsRequest, ListRedrivesReply, ListRedrivesRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, PurgeRequest, Rebalances, ReceiptRange, ReceiptRefusal, RedriveReply, RedriveRequest, Refusal, RejectReply, RejectRequest, ReleaseReply, ReleaseRequest, RescheduleDelayedRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
+    AckReply, AckRequest, Acks, AlterGroupRequest, AlterTopicRequest, BrowseReply, BrowseRequest, CancelDelayedReply, CancelDelayedRequest, CancelRedriveRequest, CommitRefusal, CommitReply, CommitRequest, ConsumeReply, ConsumeRequest, CreateTopicRequest, Credit, DeadLetter, DeadTopic, DelayedMessage, DeleteGroupReply, DeleteGroupRequest, DeleteTopicReply, DeleteTopicRequest, DescribeGroupRequest, DescribeNodeRequest, DescribePartitionsReply, DescribePartitionsRequest, DescribeRebalancesRequest, DescribeRedriveRequest, DescribeTopicRequest, Due, ExtendReply, ExtendRequest, FetchOffsetsReply, FetchOffsetsRequest, FetchReply, FetchRequest, FindOffsetReply, FindOffsetRequest, GetDelayedRequest, Group, GroupBatches, GroupMember, GroupMode, GroupOffset, Header, HeartbeatReply, HeartbeatRequest, InitProducerReply, InitProducerRequest, JoinReply, JoinRequest, Lease, LeasedBatches, LeaveReply, LeaveRequest, Leaving, LetterFilter, ListDeadTopicsReply, ListDeadTopicsRequest, ListDelayedReply, ListDelayedRequest, ListGroupsReply, ListGroupsRequest, ListRedrivesReply, ListRedrivesRequest, ListTopicsReply, ListTopicsRequest, NackReply, NackRequest, NewMessage, Node, OffsetChange, Outcome, Partition, PartitionOffset, PartitionOffsets, PollReply, PollRequest, Position, Priority, PublishBatchReply, PublishBatchRequest, PublishReply, PublishRequest, PublishResult, PurgeRequest, Rebalances, ReceiptRange, ReceiptRefusal, RedriveReply, RedriveRequest, Refusal, RejectReply, RejectRequest, ReleaseReply, ReleaseRequest, RescheduleDelayedRequest, ResetOffsetsReply, ResetOffsetsRequest, RevokeReply, RevokeRequest, SeekReply, SeekRequest, Setting, SubscribeReply, SubscribeRequest, Topic, TopicPartition, WatchRequest,
 )
 from goqueue.proto.wire import (
     DOUBLE, FIXED32, FIXED64, ITEMS_MAX, SFIXED32, SFIXED64, SHORT, SHORT_MAX, Flaw, fixed, int32, int64, length,
@@ -22,10 +22,14 @@ CUT = "it ends inside a field"
 CROWDED = "its lists hold too many items"
 STRANGE = "an entry of a map has more than a key and a value"
 
+Outcome_0 = Outcome.try_value(0)
+Outcome_known = {int(each): each for each in Outcome}
 Priority_0 = Priority.try_value(0)
 Priority_known = {int(each): each for each in Priority}
 Acks_0 = Acks.try_value(0)
 Acks_known = {int(each): each for each in Acks}
+Due_0 = Due.try_value(0)
+Due_known = {int(each): each for each in Due}
 GroupMode_0 = GroupMode.try_value(0)
 GroupMode_known = {int(each): each for each in GroupMode}
 
@@ -54,12 +58,15 @@ def encode_refusal(message: Refusal) -> bytes:
     value = fields["divide_at"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "Refusal.divide_at"))
+    value = fields["outcome"]
+    if value is not UNSET and value:
+        parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else int32(value, "Refusal.outcome"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_Refusal = {1: "code", 2: "message", 3: "field", 4: "retry_after_ms", 5: "divide_at"}
+NAMES_Refusal = {1: "code", 2: "message", 3: "field", 4: "retry_after_ms", 5: "divide_at", 6: "outcome"}
 
 
 def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -73,6 +80,7 @@ def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int |
     of_field = ""
     of_retry_after_ms = 0
     of_divide_at = 0
+    of_outcome = Outcome_0
     try:
         while at < end:
             begin = at
@@ -118,6 +126,13 @@ def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int |
                 if of_divide_at > 127:
                     of_divide_at, at = varint(data, at - 1)
                     of_divide_at &= 0xFFFFFFFF
+            elif tag == 48:
+                of_outcome = data[at]
+                at += 1
+                if of_outcome > 127:
+                    of_outcome, at = varint(data, at - 1)
+                    of_outcome = (of_outcome & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+                of_outcome = Outcome_known[of_outcome] if of_outcome in Outcome_known else Outcome.try_value(of_outcome)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -134,6 +149,7 @@ def decode_refusal(data: bytes | bytearray | memoryview, at: int = 0, end: int |
         "field": of_field,
         "retry_after_ms": of_retry_after_ms,
         "divide_at": of_divide_at,
+        "outcome": of_outcome,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -2300,12 +2316,15 @@ def encode_publish_batch_request(message: PublishBatchRequest) -> bytes:
     value = fields["request_id"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "PublishBatchRequest.request_id"))
+    value = fields["due"]
+    if value is not UNSET and value:
+        parts += (b'0', SHORT[value] if 0 <= value < SHORT_MAX else int32(value, "PublishBatchRequest.due"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_PublishBatchRequest = {1: "topic", 2: "partition", 3: "batch", 4: "acks", 5: "request_id"}
+NAMES_PublishBatchRequest = {1: "topic", 2: "partition", 3: "batch", 4: "acks", 5: "request_id", 6: "due"}
 
 
 def decode_publish_batch_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -2319,6 +2338,7 @@ def decode_publish_batch_request(data: bytes | bytearray | memoryview, at: int =
     of_batch = b""
     of_acks = Acks_0
     of_request_id = 0
+    of_due = Due_0
     try:
         while at < end:
             begin = at
@@ -2368,6 +2388,13 @@ def decode_publish_batch_request(data: bytes | bytearray | memoryview, at: int =
                 at += 1
                 if of_request_id > 127:
                     of_request_id, at = varint(data, at - 1)
+            elif tag == 48:
+                of_due = data[at]
+                at += 1
+                if of_due > 127:
+                    of_due, at = varint(data, at - 1)
+                    of_due = (of_due & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+                of_due = Due_known[of_due] if of_due in Due_known else Due.try_value(of_due)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -2384,6 +2411,7 @@ def decode_publish_batch_request(data: bytes | bytearray | memoryview, at: int =
         "batch": of_batch,
         "acks": of_acks,
         "request_id": of_request_id,
+        "due": of_due,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},

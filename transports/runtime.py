@@ -21,6 +21,7 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
 from goqueue.core.errors import GoQueueError
+from goqueue.core.forwarding.repeating import changes_nothing
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import Caller, Code, Refusal
@@ -73,7 +74,8 @@ class Runtime:
         self._is_disk_full = False
         self._inbox: list[tuple[int, Caller, Request]] = []
         # Who gets an answer, and what the request weighs until then.
-        self._waiting: dict[int, tuple[Callable[[Reply], None], int]] = {}
+        # Who is to be told, how much memory the request holds, and whether it changes nothing.
+        self._waiting: dict[int, tuple[Callable[[Reply], None], int, bool]] = {}
         self._next_to = 0
         self._admission = Admission(admission_bytes_max)
         self._kicked = Parking()
@@ -122,7 +124,7 @@ class Runtime:
         size = weight(request)
         if size:
             self._admission.take(size)
-        self._waiting[to] = receive, size
+        self._waiting[to] = receive, size, changes_nothing(request)
         self._inbox.append((to, caller, request))
         self._kicked.wake()
         return to
@@ -317,7 +319,7 @@ class Runtime:
         waiting = self._waiting.pop(to, None)
         if waiting is None:
             return
-        receive, size = waiting
+        receive, size, _ = waiting
         if size:
             self._admission.release(size)
         try:
@@ -409,8 +411,8 @@ class Runtime:
 
     async def _end(self, store: Store) -> None:
         """Refuse what has no answer yet, have the threads end, and give up the folder."""
-        for to in list(self._waiting):
-            self._answer(to, _shutting_down())
+        for to, (_, _, looks) in list(self._waiting.items()):
+            self._answer(to, _shutting_down() if looks else _shut_down())
         # Before another process may have the folder, nothing of this one writes to it.
         await trio.to_thread.run_sync(self._threads.close)
         capture = self._capture
@@ -427,6 +429,11 @@ class Runtime:
 
 def _shutting_down() -> Refusal:
     return Refusal(Code.SHUTTING_DOWN, "the node is shutting down", retry_after_ms=1000)
+
+
+def _shut_down() -> Refusal:
+    message = "the node has shut down, and has begun this: it may have been carried out"
+    return Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=1000)
 
 
 def _deliver(token: trio.lowlevel.TrioToken, receive: Callable[[StreamJob], None], job: StreamJob) -> None:

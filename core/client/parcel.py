@@ -30,6 +30,7 @@ from goqueue.core.records.batch import (
 )
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import iterate
+from goqueue.core.verbs import Due, Outcome
 
 if TYPE_CHECKING:
     from goqueue.core.client.pipeline import Pipeline
@@ -62,6 +63,13 @@ class Parcel:
     request_id: int = 0
     sent: int = 0
     is_due: bool = False
+    # When its records are delivered, and what their timestamps say; then by how much the broker has moved these.
+    due: Due = Due.NOW
+    moved_ms: int = 0
+    # Whether it was sent and not answered, or the answer left open what was done.
+    is_doubtful: bool = False
+    # Whether it follows one, in the numbers of the same epoch, that is certainly not stored.
+    is_behind_gap: bool = False
     is_settled: bool = False
     offset: int = -1
     failure: Failure | None = None
@@ -70,6 +78,11 @@ class Parcel:
     # Of a parcel that was too large: what travels in its place. And the other way round.
     halves: "tuple[Parcel, Parcel] | None" = None
     whole: "Parcel | None" = None
+
+    @property
+    def may_be_stored(self) -> bool:
+        """Whether a broker may have stored it that did not say so."""
+        return self.is_doubtful and not self.is_behind_gap
 
     def seal(self, codec: Codec, producer_id: int, epoch: int, sequence: int) -> bytearray:
         """Encode the records as they are; nothing is added from here on. Raises BatchError."""
@@ -131,8 +144,16 @@ class Parcel:
         part.size += sum(map(_entry_bytes_max, entries))
         part.is_due = True
         part.whole = self
+        part.due = self.due
+        part.is_doubtful, part.is_behind_gap = self.is_doubtful, self.is_behind_gap
         part.seal(codec, *numbers, sequence)
         return part
+
+    def tell_time(self, latest_ms: int) -> None:
+        """The broker took the records: this is the latest time at which one of them is due."""
+        if self.due is Due.AFTER and latest_ms >= 0:
+            assert self.content is not None
+            self.moved_ms = latest_ms - read_header(self.content).max_timestamp
 
     def settle(self, offset: int, failure: Failure | None) -> None:
         """The end: where the records went, or why they did not."""
@@ -144,6 +165,12 @@ class Parcel:
         self.failure = failure
         self.entries = []
         self.content = None
+
+    def as_a_whole(self, failure: Failure) -> Failure:
+        """The failure of the last attempt, which then says of all attempts what they have done."""
+        if self.may_be_stored:
+            return failure.in_doubt()
+        return failure.undone() if failure.what_happened is Outcome.UNKNOWN else failure
 
     def look(self, index: int) -> Failure | None:
         """What became of one record, for somebody who asks."""
@@ -164,6 +191,17 @@ class Parcel:
             front, back = self.halves
             return front.offset_of(index) if index < front.count else back.offset_of(index - front.count)
         return self.offset + index if self.offset >= 0 else -1
+
+    def due_ms_of(self, index: int, timestamp_ms: int) -> int:
+        """When a record is due that was given this timestamp; -1 if it is not kept back, or that is not known."""
+        assert self.is_settled
+        if self.halves is not None:
+            front, back = self.halves
+            half, place = (front, index) if index < front.count else (back, index - front.count)
+            return half.due_ms_of(place, timestamp_ms)
+        if self.due is Due.NOW or (self.due is Due.AFTER and not self.moved_ms):
+            return -1
+        return timestamp_ms + self.moved_ms
 
     @property
     def unseen(self) -> int:

@@ -9,11 +9,11 @@ places.
 When a parcel must be sent again the pipeline halts: the answers to all that is in flight are awaited first (the broker
 refuses them as out of order), then everything unanswered is sent once more, in order, with the same numbers.
 
-Numbers change in one case, and those of batches that came numbered never do. The oldest parcel is refused as out of
-order although all before it are settled: a parcel before it failed for good and left a gap, or the broker has forgotten
-the producer. Then neither this parcel nor a later one can have been taken, so a new epoch begins and sequences count
-from 0. The broker shuts the old epoch out, and with it whatever of it may still be on its way. It takes no first
-sequence but 0, so the first of an epoch goes first.
+Numbers change in one case (`numbering.py`), and those of batches that came numbered never do. The oldest parcel is
+refused as out of order, and nothing in flight can be stored under the numbers that it has: a parcel before it failed
+and left a gap, or the broker has forgotten the producer. Then a new epoch begins and sequences count from 0. The broker
+shuts the old epoch out, and with it whatever of it may still be on its way. It takes no first sequence but 0, so the
+first of an epoch goes first.
 """
 
 from collections import deque
@@ -34,13 +34,15 @@ class Pipeline:
     """The way to one partition."""
 
     __slots__ = (
-        "address", "attempts", "awaiting", "epoch", "flight", "flown", "halt", "is_halted", "is_misplaced", "is_ready",
-        "limit", "message_bytes_max", "open", "partition", "producer_id", "queue", "renumbers", "route", "sequence",
-        "topic", "unsent",
+        "address", "attempts", "awaiting", "epoch", "flight", "flown", "halt", "has_gap", "is_halted", "is_later",
+        "is_misplaced", "is_ready", "limit", "message_bytes_max", "open", "partition", "producer_id", "queue",
+        "renumbers", "route", "sequence", "topic", "unsent",
     )  # fmt: skip
 
-    def __init__(self, route: "Route", partition: int, address: str) -> None:
+    def __init__(self, route: "Route", partition: int, address: str, *, is_later: bool = False) -> None:
         self.route = route
+        # Whether it goes to the schedule of the partition, whose batches are numbered by themselves.
+        self.is_later = is_later
         # How many parcels may be in flight.
         self.limit = route.limit
         self.topic = route.topic
@@ -67,6 +69,8 @@ class Pipeline:
         self.epoch = NO_EPOCH
         self.sequence = NO_SEQUENCE
         self.renumbers = False
+        # Whether a parcel of this epoch failed that is certainly not stored.
+        self.has_gap = False
 
     def identify(self, producer_id: int, epoch: int) -> None:
         """Number what comes from here on, and what is in flight, as this producer's from the beginning."""
@@ -74,15 +78,18 @@ class Pipeline:
         self.producer_id = producer_id
         self.epoch = epoch
         self.sequence = 0
-        self.renumbers = False
+        self.renumbers = self.has_gap = False
         self.flown = 0
         for parcel in self.flight:
+            assert not parcel.may_be_stored
+            parcel.is_doubtful = parcel.is_behind_gap = False
             parcel.renumber(producer_id, epoch, self.sequence)
             self.count_on(parcel.count)
             self._number(parcel)
 
     def launch(self, parcel: Parcel) -> None:
         """It is in flight from here on, behind all others."""
+        parcel.is_behind_gap = self.has_gap
         self.flight.append(parcel)
         self.unsent += 1
         self._number(parcel)
@@ -122,6 +129,13 @@ class Pipeline:
         else:
             self.unsent -= 1
             self.flight.remove(parcel)
+
+    def leave_gap(self, parcel: Parcel) -> None:
+        """A parcel is to be removed that is certainly not stored: nor is any behind it, whatever becomes of them."""
+        if parcel.sequence != NO_SEQUENCE and parcel in self.flight:
+            self.has_gap = True
+            for behind in list(self.flight)[self.flight.index(parcel) + 1 :]:
+                behind.is_behind_gap = True
 
     def replace(self, parcel: Parcel, halves: tuple[Parcel, Parcel]) -> None:
         """Send these two where one was to be sent again, in its place."""

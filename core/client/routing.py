@@ -36,8 +36,8 @@ class Route:
     """The way to one topic."""
 
     __slots__ = (
-        "_hash", "_is_spread", "_order", "_place", "_random", "limit", "message_bytes_max", "next", "pipelines",
-        "topic",
+        "_hash", "_is_spread", "_order", "_place", "_random", "later", "limit", "message_bytes_max", "next",
+        "pipelines", "topic",
     )  # fmt: skip
 
     def __init__(self, layout: Layout, random: Random, limit: int) -> None:
@@ -45,6 +45,8 @@ class Route:
         self.limit = limit
         self.message_bytes_max = layout.message_bytes_max
         self.pipelines: list[Pipeline] = []
+        # By partition those that lead to schedules, once they are wanted.
+        self.later: dict[int, Pipeline] = {}
         self._random = random
         self.revise(layout)
 
@@ -57,8 +59,9 @@ class Route:
         for partition in range(len(self.pipelines), count):
             self.pipelines.append(Pipeline(self, partition, layout.leaders[partition]))
         gone = self.pipelines[count:]
+        gone += [self.later.pop(pipeline.partition) for pipeline in gone if pipeline.partition in self.later]
         del self.pipelines[count:]
-        for pipeline in self.pipelines:
+        for pipeline in self.all_pipelines():
             pipeline.message_bytes_max = layout.message_bytes_max
         self._hash: Callable[[Readable], int] | None = None
         if layout.partitioner not in KEYLESS:
@@ -67,6 +70,19 @@ class Route:
         self._place = 0
         self.next = self.pipelines[self._order[0]]
         return gone
+
+    def all_pipelines(self) -> list[Pipeline]:
+        """Those to the data of all partitions, and those to their schedules."""
+        return [*self.pipelines, *self.later.values()]
+
+    def postpone(self, pipeline: Pipeline) -> Pipeline:
+        """The pipeline to the schedule of the partition that another one leads to."""
+        later = self.later.get(pipeline.partition)
+        if later is None:
+            later = Pipeline(self, pipeline.partition, pipeline.address, is_later=True)
+            later.message_bytes_max = self.message_bytes_max
+            self.later[pipeline.partition] = later
+        return later
 
     def choose(self, key: Readable | None) -> Pipeline:
         """The pipeline for a record with this key."""
@@ -79,7 +95,7 @@ class Route:
 
     def turn(self, pipeline: Pipeline) -> None:
         """A parcel of this pipeline is due."""
-        if pipeline is self.next:
+        if pipeline.partition == self.next.partition:
             self._advance()
 
     def _advance(self) -> None:

@@ -4,33 +4,36 @@ The driver adds records (`open`, `add`), asks for what to send to each address (
 (`acknowledged`, `refused`), lost connections (`lost`) and what it learned when asked for it (`wants_identity`,
 `misplaced`). Whatever waits for time waits in queues of one fixed span each, so the earliest is always in front.
 
-Not here: which partition (`routing.py`), the order within one and the numbers of an idempotent producer
-(`pipeline.py`), connections. Metadata is asked for by the driver, whose answer is `route`.
+Not here: which partition (`routing.py`), the order within one (`pipeline.py`), the numbers of an idempotent producer
+(`numbering.py`), connections. Metadata is asked for by the driver, whose answer is `route`.
 
 Invariants: each parcel is settled exactly once; no longer than the delivery timeout after it was opened; `buffered` is
 the size of all that is not settled. A parcel that is not settled and whose answer is not awaited is in a pipeline that
-is ready, halted or misplaced, waits for room in flight behind others, or is not due.
+is ready, halted or misplaced, waits for room in flight behind others, or is not due. A parcel that fails says that
+nothing was stored only where no broker can have stored it.
 """
 
 from collections import deque
 from random import Random
 from typing import Any
 
-from attrs import define, field
-
 from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, MISPLACED, PASSING, Failure
+from goqueue.core.client.numbering import Numbering
 from goqueue.core.client.parcel import Parcel
-from goqueue.core.client.pipeline import EPOCH_MAX, IN_FLIGHT_MAX, Pipeline
+from goqueue.core.client.pipeline import IN_FLIGHT_MAX, Pipeline
+from goqueue.core.client.place import Place
 from goqueue.core.client.routing import Layout, Route
 from goqueue.core.client.terms import SECOND_NS, Terms
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane, read_header
 from goqueue.core.records.build import Entry
-from goqueue.core.verbs import Code
+from goqueue.core.verbs import Code, Due, Outcome
 
 # A parcel grows past `batch_bytes` while its partition has no room in flight, up to this many times as much.
 GROWTH_MAX = 16
+# What is kept back by the broker is read again message by message, and grows no further than this.
+LATER_BYTES_MAX = 48 << 10
 # How much one `take` hands out at most, so that a slow connection holds few parcels.
 TAKE_BYTES_MAX = 1 << 20
 # What is not answered for so long may have been sent to somebody who does not lead any more, and does not know.
@@ -39,16 +42,6 @@ LATE_NS = 2 * SECOND_NS
 _REFUSALS_MAX = 3
 
 _FOREVER = 1 << 62
-
-
-@define
-class _Place:
-    """One address: the pipelines that have something for it, and the parcels whose answers it owes."""
-
-    ready: deque[Pipeline] = field(factory=deque)
-    awaiting: dict[int, Parcel] = field(factory=dict)
-    # When it was last asked who leads what is sent there, for an answer that was late.
-    looked: int = 0
 
 
 class Session:
@@ -71,23 +64,23 @@ class Session:
         self._numbers = terms.is_idempotent and not terms.is_numbered
         self._due_bytes = terms.batch_bytes if terms.linger_ns else 0
         self._backoff = Backoff(random, terms.backoff_first_ns, terms.backoff_longest_ns)
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, Place] = {}
         self._lingering: deque[Parcel] = deque()
         self._aging: deque[Parcel] = deque()
         self._halted: dict[Pipeline, None] = {}
-        self._anonymous: dict[Pipeline, None] = {}
-        self._identity: tuple[int, int] | None = None
+        self._numbering = Numbering()
         self._last_request = 0
 
     # --- what comes in from users
 
-    def open(self, now: int, pipeline: Pipeline, lane: Lane) -> Parcel:
+    def open(self, now: int, pipeline: Pipeline, lane: Lane, due: Due = Due.NOW) -> Parcel:
         """A new parcel for the next record of this lane; the one before it is due."""
         before = pipeline.open[lane]
         if before is not None and not before.is_due:
             self._due(before)
-        most = min(self.terms.batch_bytes * GROWTH_MAX, pipeline.message_bytes_max)
-        parcel = Parcel(self._owner, pipeline, lane, now, most)
+        most = LATER_BYTES_MAX if pipeline.is_later else pipeline.message_bytes_max
+        most = min(self.terms.batch_bytes * GROWTH_MAX, pipeline.message_bytes_max, most)
+        parcel = Parcel(self._owner, pipeline, lane, now, most, due=due)
         pipeline.open[lane] = parcel
         self._aging.append(parcel)
         self._lingering.append(parcel)
@@ -146,15 +139,13 @@ class Session:
 
     def identify(self, producer_id: int, epoch: int) -> None:
         """The broker gave this producer a number."""
-        self._identity = producer_id, epoch
-        anonymous, self._anonymous = self._anonymous, {}
-        for pipeline in anonymous:
+        for pipeline in self._numbering.identified(producer_id, epoch):
             self._ready(pipeline)
 
     @property
     def wants_identity(self) -> bool:
         """Whether something cannot be sent before `identify`."""
-        return bool(self._anonymous)
+        return self._numbering.is_wanted
 
     def route(self, now: int, layout: Layout) -> None:
         """Where a topic is, newly found out."""
@@ -166,7 +157,7 @@ class Session:
         for pipeline in route.revise(layout):
             message = f"topic {layout.topic} has partitions 0 to {len(layout.leaders) - 1}, not {pipeline.partition}"
             self._drop(pipeline, Failure(str(Code.PARTITION_NOT_FOUND), message, "partition"))
-        for pipeline in route.pipelines:
+        for pipeline in route.all_pipelines():
             self._move(pipeline, layout.leaders[pipeline.partition])
             pipeline.is_misplaced = False
             self._ready(pipeline)
@@ -176,14 +167,14 @@ class Session:
         self.misplaced.pop(topic, None)
         route = self.routes.pop(topic, None)
         if route is not None:
-            for pipeline in route.pipelines:
+            for pipeline in route.all_pipelines():
                 self._drop(pipeline, failure)
 
     def _drop(self, pipeline: Pipeline, failure: Failure) -> None:
         for parcel in pipeline.parcels():
             self._give_up(parcel, failure)
         self._halted.pop(pipeline, None)
-        self._anonymous.pop(pipeline, None)
+        self._numbering.forget(pipeline)
 
     def _move(self, pipeline: Pipeline, address: str) -> None:
         """Send to another address from here on; answers of the one before are worth nothing."""
@@ -196,7 +187,7 @@ class Session:
 
     # --- what the broker says
 
-    def acknowledged(self, now: int, address: str, request_id: int, offset: int) -> None:
+    def acknowledged(self, now: int, address: str, request_id: int, offset: int, latest_ms: int = -1) -> None:
         """A parcel is where it belongs; one that was given up meanwhile is of no interest."""
         parcel = self._answered(address, request_id)
         if parcel is None:
@@ -204,6 +195,7 @@ class Session:
         pipeline = parcel.pipeline
         if not pipeline.is_halted:
             pipeline.attempts = 0
+        parcel.tell_time(latest_ms)
         self._settle(parcel, offset, None)
         self._continue(pipeline)
 
@@ -214,13 +206,15 @@ class Session:
             return
         pipeline = parcel.pipeline
         code = failure.code
+        parcel.is_doubtful = parcel.is_doubtful or failure.what_happened is Outcome.UNKNOWN
         is_first, is_numbered = parcel is pipeline.flight[0], self.terms.is_numbered
+        # A leader that was replaced may say what is not so any more: it is looked who leads before that is believed.
+        is_first_news = self.terms.is_idempotent and pipeline.attempts < _REFUSALS_MAX
         if code == Code.OUT_OF_ORDER and self.terms.is_idempotent and not (is_first and is_numbered):
             pipeline.renumbers = pipeline.renumbers or is_first
             self._halt(now, pipeline, failure)
-        elif code in MISPLACED:
-            pipeline.is_misplaced = True
-            self.misplaced[pipeline.topic] = None
+        elif code in MISPLACED or (code == Code.FENCED and is_first_news):
+            self._misplace(pipeline)
             self._halt(now, pipeline, failure)
         elif code in PASSING:
             self._halt(now, pipeline, failure)
@@ -241,11 +235,17 @@ class Session:
                 self._settle(parcel, -1, failure)
         self._continue(pipeline)
 
+    def _misplace(self, pipeline: Pipeline) -> None:
+        """Send nothing before it was found out who leads."""
+        pipeline.is_misplaced = True
+        self.misplaced[pipeline.topic] = None
+
     def lost(self, now: int, address: str) -> None:
         """What was sent to this address and not answered may have arrived or not."""
         place = self._place(address)
         awaiting, place.awaiting = list(place.awaiting.values()), {}
         for parcel in awaiting:
+            parcel.is_doubtful = True
             parcel.pipeline.withdraw(parcel)
             self._ready(parcel.pipeline)
         self._look_again(address)
@@ -279,6 +279,7 @@ class Session:
 
     def _withdraw(self, parcel: Parcel) -> None:
         del self._place(parcel.pipeline.address).awaiting[parcel.request_id]
+        parcel.is_doubtful = True
         parcel.pipeline.withdraw(parcel)
 
     def _halt(self, now: int, pipeline: Pipeline, failure: Failure) -> None:
@@ -294,6 +295,10 @@ class Session:
     # --- outcomes
 
     def _settle(self, parcel: Parcel, offset: int, failure: Failure | None) -> None:
+        if failure is not None:
+            failure = parcel.as_a_whole(failure)
+            if failure.what_happened is Outcome.NONE:
+                parcel.pipeline.leave_gap(parcel)
         parcel.pipeline.remove(parcel)
         self.buffered -= parcel.size
         parcel.settle(offset, failure)
@@ -382,7 +387,7 @@ class Session:
             if parcel.request_id:
                 # Without it the pipeline would wait for an answer about something that is over.
                 self._reset(now, pipeline.address)
-            if parcel.content is not None:
+            if parcel.may_be_stored:
                 said += "; the messages may have arrived or not"
             self._settle(parcel, -1, Failure(DELIVERY_TIMEOUT, said))
 
@@ -429,7 +434,7 @@ class Session:
         if not pipeline.unsent and not pipeline.queue:
             return None
         if self._numbers and (pipeline.renumbers or pipeline.producer_id == NO_PRODUCER):
-            if pipeline.awaiting or not self._identify(pipeline):
+            if pipeline.awaiting or not self._renumber(pipeline):
                 return None
         if pipeline.unsent:
             parcel = next(parcel for parcel in pipeline.flight if not parcel.request_id)
@@ -440,19 +445,13 @@ class Session:
                 return parcel
         return None
 
-    def _identify(self, pipeline: Pipeline) -> bool:
-        """Begin a new epoch of the pipeline's producer, or its first one."""
-        if pipeline.producer_id != NO_PRODUCER and pipeline.epoch < EPOCH_MAX:
-            pipeline.identify(pipeline.producer_id, pipeline.epoch + 1)
-            return True
-        if pipeline.producer_id != NO_PRODUCER:
-            pipeline.producer_id = NO_PRODUCER
-            self._identity = None
-        if self._identity is None:
-            self._anonymous[pipeline] = None
+    def _renumber(self, pipeline: Pipeline) -> bool:
+        """Number what is in flight anew, and what follows; False where that waits for an id, or is no good."""
+        if any(parcel.may_be_stored for parcel in pipeline.flight):
+            pipeline.renumbers = False
+            self._misplace(pipeline)
             return False
-        pipeline.identify(*self._identity)
-        return True
+        return self._numbering.renew(pipeline)
 
     def _seal(self, parcel: Parcel) -> bool:
         """Move a parcel from the queue into flight; False if what it holds cannot be written."""
@@ -476,10 +475,10 @@ class Session:
             pipeline.is_ready = True
             self._place(pipeline.address).ready.append(pipeline)
 
-    def _place(self, address: str) -> _Place:
+    def _place(self, address: str) -> Place:
         place = self._places.get(address)
         if place is None:
-            place = self._places[address] = _Place()
+            place = self._places[address] = Place()
         return place
 
     def check(self) -> None:

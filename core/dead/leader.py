@@ -258,11 +258,12 @@ class DeadLeader:
             return False
         refusal = next((home for home in homes if isinstance(home, Refusal)), None)
         if refusal is not None and not isinstance(request, _Started):
-            return self._say(to, refusal)
+            # Where a cancellation waits, the redrive may have ended by it.
+            return self._say(to, refusal.in_doubt() if isinstance(request, CancelRedrive) else refusal)
         if isinstance(request, _Started):
             why = "its ledger has lost it" if refusal is None else refusal.message
             message = f"whether redrive {request.redrive_id} has begun is not known: {why}"
-            return self._say(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000))
+            return self._say(to, Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=1000))
         message = f"there is no redrive {request.redrive_id[:60]!r}, or it is remembered no more"
         return self._say(to, Refusal(Code.REDRIVE_NOT_FOUND, message, "redrive_id"))
 
@@ -312,7 +313,7 @@ class DeadLeader:
             for to, request in [*self._waiting.items()]:
                 if isinstance(request, StartRedrive | PurgeDead) and self._is_about(request.topic, name):
                     del self._waiting[to]
-                    self._say(to, reply)
+                    self._say(to, reply.undone())
 
     def _is_about(self, asked: str, name: str) -> bool:
         leader = resolved(self._site.led, asked)

@@ -134,7 +134,7 @@ class Calendar:
         self.standing, self.why = Standing.CLOSED, why
         self._appended = self._durable = self._reading = self.retry_at = 0
         self._appending, self._untried, self.is_unfinished, self._is_looking = {}, [], False, False
-        self.replies.extend((to, self.refusal()) for _, to, _ in self._held)
+        self.replies.extend((to, self.refusal().in_doubt()) for _, to, _ in self._held)
         self._held.clear()
         self._begin(None)
 

@@ -49,7 +49,7 @@ from goqueue.core.records.batch import validate
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.room import Site
-from goqueue.core.verbs import Acks, Caller, Code, Fetch, Fetched, Publish, Published, PublishReply, Refusal, Side
+from goqueue.core.verbs import Caller, Code, Fetch, Fetched, Published, PublishReply, Refusal, Side
 from goqueue.core.wishes import Wishes
 
 ROOM = 3
@@ -262,10 +262,9 @@ class DelayLeader:
         self._announced.pop(topic, None)
         for held in self._publishes.pop(topic):
             if isinstance(reply, Refusal):
-                self._refuse(held, reply)
+                self._refuse(held, reply.undone())
             else:
-                acks = Acks.ALL if held.publishing.awaits else Acks.NONE
-                self._passed_on[self.wishes.ask(Publish(topic, held.records, acks))] = held
+                self._passed_on[self.wishes.ask(held.request)] = held
 
     def _refuse(self, held: HeldBack, refusal: Refusal) -> None:
         self._published(held, [refusal] * len(held.places))

@@ -18,6 +18,7 @@ from itertools import islice
 from attrs import define, field
 
 from goqueue.core.delay.errands import Budget, Errands
+from goqueue.core.delay.publishing import shifted
 from goqueue.core.delay.schedule import Move, Schedule
 from goqueue.core.errors import BatchError
 from goqueue.core.histogram import Histogram
@@ -26,7 +27,6 @@ from goqueue.core.log.producers import MOVER_ID, advance
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import split, validate
 from goqueue.core.records.build import BatchBuilder
-from goqueue.core.records.headers import EXPIRES, Headers
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.verbs import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal, Side
 
@@ -215,7 +215,7 @@ class Mover:
             asked_ms += content.asked_ms
             headers = record.headers
             if record.timestamp != move.due_ms and headers:
-                headers = _later(headers, move.due_ms - record.timestamp)
+                headers = shifted(headers, move.due_ms - record.timestamp)
             entries.append((move.due_ms, record.key, record.value, headers))
         self._sure -= len(run)
         self._asked -= len(run)
@@ -314,15 +314,3 @@ def _copied(record: Record) -> Record:
     key = None if record.key is None else bytes(record.key)
     value = None if record.value is None else bytes(record.value)
     return Record(record.offset, record.timestamp, key, value, record.headers)
-
-
-def _later(headers: Headers, span_ms: int) -> Headers:
-    """Headers of a message that was put off: it expires as much later, or earlier."""
-    return tuple((name, _shifted(value, span_ms) if name == EXPIRES else value) for name, value in headers)
-
-
-def _shifted(value: bytes | None, span_ms: int) -> bytes | None:
-    try:
-        return str(int(value or b"") + span_ms).encode()
-    except ValueError:
-        return value

@@ -9,20 +9,31 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from goqueue.core.errors import BatchError
-from goqueue.core.partition.publishing import Publishing
-from goqueue.core.records.build import encode
-from goqueue.core.verbs import Code, NewRecord, Refusal
+from goqueue.core.partition.publishing import Publishing, problem
+from goqueue.core.records.batch import validate_exact
+from goqueue.core.records.build import Entry, encode
+from goqueue.core.records.headers import EXPIRES, Headers
+from goqueue.core.records.record import iterate
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Acks, Code, Due, NewRecord, Publish, PublishBatch, Refusal
 
 # The end of the year 9999: what comes later has no date that all could read.
 DUE_MS_MAX = 253_402_300_799_999
 
 
+# Messages of a schedule are read again one by one, each from its batch; a single message may be larger.
+SCHEDULED_BYTES_MAX = 64 << 10
+
+
 @define
 class HeldBack:
-    """Messages of one publish that wait for a schedule to be made; `places` are those of their answers."""
+    """Messages of one publish that wait for a schedule to be made: what is to be asked for when there is one.
+
+    `places` are those of their answers.
+    """
 
     publishing: Publishing
-    records: list[NewRecord]
+    request: Publish | PublishBatch
     places: list[int]
 
 
@@ -42,11 +53,12 @@ class Delayed:
         """Those of some places that are kept back."""
         return [at for at in places if at in self.dues]
 
-    def hold(self, publishing: Publishing, spread: dict[int, list[int]]) -> HeldBack:
+    def hold(self, topic: str, publishing: Publishing, spread: dict[int, list[int]]) -> HeldBack:
         """What is kept back, to be published again to the same partitions when there is a schedule."""
         places = [(at, number) for number, some in spread.items() for at in some if at in self.dues]
         records = [evolve(self.records[at], partition=number, due_ms=self.dues[at]) for at, number in sorted(places)]
-        return HeldBack(publishing, records, [at for at, _ in sorted(places)])
+        acks = Acks.ALL if publishing.awaits else Acks.NONE
+        return HeldBack(publishing, Publish(topic, records, acks), [at for at, _ in sorted(places)])
 
 
 def delayed(wall_ms: int, records: Sequence[NewRecord], bytes_max: int) -> Delayed | None:
@@ -73,6 +85,52 @@ def delayed(wall_ms: int, records: Sequence[NewRecord], bytes_max: int) -> Delay
                 record.key, record.value, record.headers, record.partition, due_ms, record.lane, ttl_ms=record.ttl_ms
             )
     return found
+
+
+def scheduled(wall_ms: int, batch: Readable, due: Due, bytes_max: int) -> bytearray | Refusal:
+    """A client's batch as the schedule takes it: the same numbers, and each message with the time that it is due.
+
+    It is a batch like those that the broker makes of single messages: not compressed, since each message is read alone,
+    and its base timestamp says when it was published. `bytes_max` is the most that a batch of the topic may have.
+    """
+    assert due is not Due.NOW
+    header = validate_exact(batch)
+    wrong = problem(header)
+    if wrong:
+        return Refusal(Code.INVALID, wrong, "batch")
+    entries: list[Entry] = []
+    for record in iterate(batch, max_bytes=max(bytes_max, SCHEDULED_BYTES_MAX)):
+        # Without a time of its own a message has -1.
+        due_ms = due_at(wall_ms, record.timestamp, None) if due is Due.AFTER else due_at(wall_ms, 0, record.timestamp)
+        if isinstance(due_ms, Refusal):
+            return Refusal(due_ms.code, due_ms.message, "batch")
+        headers = shifted(record.headers, wall_ms) if due is Due.AFTER else record.headers
+        entries.append((due_ms, record.key, record.value, headers))
+    content = encode(
+        entries,
+        base_timestamp=wall_ms,
+        lane=header.lane,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+    )
+    most = bytes_max if len(entries) == 1 else min(bytes_max, SCHEDULED_BYTES_MAX)
+    if len(content) > most:
+        said = f"a batch of {len(content)} bytes is over the limit of {most} for messages that are kept back"
+        return Refusal(Code.TOO_LARGE, said, "batch")
+    return content
+
+
+def shifted(headers: Headers, span_ms: int) -> Headers:
+    """Headers of a message whose time is moved: it expires as much later, or earlier."""
+    return tuple((name, _later(value, span_ms) if name == EXPIRES else value) for name, value in headers)
+
+
+def _later(value: bytes | None, span_ms: int) -> bytes | None:
+    try:
+        return b"%d" % (int(value or b"") + span_ms)
+    except ValueError:
+        return value
 
 
 def due_at(wall_ms: int, delay_ms: int, due_ms: int | None) -> int | Refusal:

@@ -21,6 +21,8 @@ from goqueue.core.wishes import AskNode
 
 # These say that a request was not carried out, and that another node can.
 ASTRAY = frozenset((Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR))
+# These say that a request was not carried out, and can be later. All others speak of what is the case.
+_LATER = frozenset((Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_ENOUGH_REPLICAS))
 # Whoever asks these asks again by itself, and better: what it has to say may be another thing by then.
 _IMPATIENT = NodeHeartbeat | RegisterNode | AlterIsr | LeaveNode | AskNode
 _PAUSE_FIRST_NS = 20_000_000
@@ -74,6 +76,8 @@ class Errand:
     # What was answered, while this node does not know of it.
     reply: Reply = None
     is_done: bool = False
+    # Whether an attempt that was lost may have been carried out: what others refuse later does not undo it.
+    is_in_doubt: bool = False
 
     def go(self, now: int) -> None:
         """Try, or try again."""
@@ -91,17 +95,24 @@ class Errand:
         if isinstance(reply, Refusal) and reply.code in ASTRAY:
             self._wait(now, reply)
         elif isinstance(reply, Refusal) or self.way.routes.has_come(self.request):
-            self.way.finish(now, self, reply)
+            self.way.finish(now, self, self._as_a_whole(reply))
         else:
             self.reply, self.is_done = reply, True
             self.way.hold(now, self, _KNOWN_SOON_NS)
 
     def lost(self, now: int, attempt: Attempt) -> None:
         """A node has ended that may have carried it out."""
+        self.is_in_doubt = True
         if is_repeatable(self.request):
             self._wait(now, uncertain(attempt.node))
         else:
             self.way.finish(now, self, uncertain(attempt.node))
+
+    def _as_a_whole(self, reply: Reply) -> Reply:
+        """What to answer for all attempts together: an earlier one may have done what the last one did not."""
+        if self.is_in_doubt and isinstance(reply, Refusal) and reply.code in ASTRAY | _LATER:
+            return reply.in_doubt()
+        return reply
 
     def news(self, now: int) -> None:
         """The routes are others than when this was held."""
@@ -113,7 +124,7 @@ class Errand:
     def _wait(self, now: int, refusal: Refusal) -> None:
         self.refusal = refusal
         if isinstance(self.request, _IMPATIENT):
-            self.way.finish(now, self, refusal)
+            self.way.finish(now, self, self._as_a_whole(refusal))
         else:
             self.way.hold(now, self, self.pause_ns())
 
@@ -129,7 +140,7 @@ class Errand:
         if self.attempts:
             return uncertain(next(iter(self.attempts.values())).node)
         assert self.refusal is not None
-        return self.refusal
+        return self._as_a_whole(self.refusal)
 
     def check(self) -> None:
         """Assert the invariants."""
@@ -166,7 +177,7 @@ class PublishErrand(Errand):
         results = reply.results if isinstance(reply, PublishReply) else [reply] * len(attempt.places)
         if len(results) != len(attempt.places):
             message = f"node {attempt.node} has answered {len(results)} of {len(attempt.places)} messages"
-            results = [Refusal(Code.UNAVAILABLE, message)] * len(attempt.places)
+            results = [Refusal(Code.OUTCOME_UNKNOWN, message)] * len(attempt.places)
         astray: Refusal | None = None
         for at, result in zip(attempt.places, results, strict=True):
             if isinstance(result, Refusal) and result.code in ASTRAY:
@@ -206,7 +217,7 @@ class PublishErrand(Errand):
 def uncertain(node: str) -> Refusal:
     """The answer when nobody knows what has become of a request."""
     message = f"node {node} has not answered: it may have been carried out"
-    return Refusal(Code.TIMED_OUT, message, retry_after_ms=200)
+    return Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=200)
 
 
 def _nobody(request: object) -> Refusal:

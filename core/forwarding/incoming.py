@@ -201,7 +201,7 @@ class Incoming:
 
 def _unknown() -> Refusal:
     message = "the answer of the node that this was passed on to is lost: it may have been carried out"
-    return Refusal(Code.TIMED_OUT, message)
+    return Refusal(Code.OUTCOME_UNKNOWN, message)
 
 
 def _size(answer: Answered | None) -> int:

@@ -1,5 +1,7 @@
 """Which requests may be carried out twice: whoever asks could not tell, and nothing is stored twice.
 
+Some of them change nothing, so that it is known what became of one without an answer.
+
 A poll of an exclusive group moves the member's place, which is in the memory of whoever carries it out. Carried out
 once more there, it would skip what the first answer had, of which nobody has heard; another process knows nothing of
 that place.
@@ -7,7 +9,8 @@ that place.
 
 from typing import get_args
 
-from goqueue.core.cluster.verbs import ClusterRequest
+from goqueue.core.cluster.verbs import ClusterRequest, DescribeCluster, DescribeReassignments, MeasureCluster
+from goqueue.core.dead.verbs import BrowseDead, CountDead, DescribeRedrive, ListDeadTopics, ListRedrives
 from goqueue.core.delay.verbs import GetDelayed, ListDelayed, MeasureDelays
 from goqueue.core.groups.verbs import (
     CommitOffsets,
@@ -17,6 +20,7 @@ from goqueue.core.groups.verbs import (
     GroupHeartbeat,
     LeaveGroup,
     ListGroups,
+    MeasureGroups,
     PollGroup,
     RevokePartitions,
     WatchGroup,
@@ -33,7 +37,7 @@ from goqueue.core.verbs import (
     ListTopics,
     PublishBatch,
 )
-from goqueue.core.work.verbs import AckWork, ExtendWork
+from goqueue.core.work.verbs import AckWork, ExtendWork, MeasureLanes, MeasureWork, PollWork
 
 _REPEATABLE: frozenset[type] = frozenset(
     (
@@ -43,6 +47,20 @@ _REPEATABLE: frozenset[type] = frozenset(
         *get_args(ClusterRequest),
     )
 )  # fmt: skip
+# What a poll takes is given to others when nobody hears the answer, and the number of a producer is used by nobody.
+_LOOKING: frozenset[type] = frozenset(
+    (
+        Fetch, FindOffset, InitProducer, ListTopics, DescribeTopic, DescribePartitions, DescribeNode, WatchGroup,
+        PollGroup, FetchOffsets, ListGroups, DescribeGroup, DescribeRebalances, MeasureGroups, PollWork, MeasureWork,
+        MeasureLanes, GetDelayed, ListDelayed, MeasureDelays, BrowseDead, ListDeadTopics, DescribeRedrive, ListRedrives,
+        CountDead, DescribeCluster, MeasureCluster, DescribeReassignments,
+    )
+)  # fmt: skip
+
+
+def changes_nothing(request: object) -> bool:
+    """Whether nothing is lost or done twice, whatever became of a request without an answer."""
+    return type(request) in _LOOKING
 
 
 def is_idempotent(request: object) -> bool:

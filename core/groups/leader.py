@@ -248,8 +248,7 @@ class GroupLeader:
     def _refusal(self) -> Refusal:
         far = self._far()
         if far is not None:
-            message = f"the groups are coordinated by {far.leader or 'another node'}; this may have been carried out"
-            return Refusal(Code.UNAVAILABLE, message, retry_after_ms=100)
+            return _not_here(far)
         message = f"the groups cannot be read or written: {self._journal.why}"
         return Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
 
@@ -317,15 +316,17 @@ class GroupLeader:
     def _refuse_all(self) -> None:
         """Whoever waits is told that it cannot be now."""
         self._refuse_waiting()
-        held = [to for _, to, _ in self._held]
+        refusal = self._refusal()
+        for _, to, _ in self._held:
+            # The journal may have what this answer rests on.
+            self._send(to, refusal.in_doubt())
         self._held.clear()
-        for to in [*held, *self.coordinator.suspend()]:
-            self._send(to, self._refusal())
+        for to in self.coordinator.suspend():
+            self._send(to, refusal)
 
     def _refuse_waiting(self) -> None:
         """Those whose requests were not begun may go elsewhere with them."""
-        far = self._far()
-        refusal = self._refusal() if far is None else _not_here(far)
+        refusal = self._refusal()
         waiting = [*self._waiting, *self._moments.clear(), *self._sounded.clear(), *self._polls.end_all()]
         self._waiting = {}
         for to in waiting:

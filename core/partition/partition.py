@@ -53,7 +53,7 @@ from goqueue.core.records.build import BatchBuilder, Entry
 from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal, Side
 from goqueue.core.work.lanes import LaneIndex
 
-# Messages of other sides are read again one by one, from among all in their batch.
+# Messages of other sides are read again one by one, from among all in their batch: as `delay.publishing` has it.
 _SIDE_BATCH_BYTES = 64 << 10
 
 
@@ -334,15 +334,22 @@ class Partition:
             self._failed_offset = max(self.log.next_offset, self._failed_offset or 0)
         self.log.disk_failed(now, why)
         self._recent.forget(self.log.stream)
-        message = f"partition {self.number} of {self.topic} has lost its disk: {why}"
-        self._refuse_waiting(Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000))
+        message = f"partition {self.number} of {self.topic} has lost its disk, and perhaps this with it: {why}"
+        self._refuse_waiting(Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=1000))
 
     def abandon(self, refusal: Refusal) -> list[Publishing]:
-        """Give every publish that waits the same answer; those that are complete with it."""
+        """Refuse every publish that waits, since nothing is taken here any more; those that are complete with it.
+
+        What was gathered and not appended is in no log. What was appended may be on other replicas, and may stay
+        there, unless the topic itself is gone.
+        """
         gathered = [share for gathering in self._gathering.values() for share in gathering.shares]
         self._gathering.clear()
         self._recent.forget(self.log.stream)
         self._refuse(gathered, refusal)
+        if refusal.code is not Code.TOPIC_NOT_FOUND:
+            message = f"{refusal.message}; what was appended before that may or may not be stored"
+            refusal = Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=refusal.retry_after_ms)
         self._refuse_waiting(refusal)
         done, self.done = self.done, []
         return done
@@ -408,7 +415,7 @@ class Partition:
             f"partition {self.number} of {self.topic} has stored this, but not all replicas in sync have confirmed it"
             f" within {wait_ns // 1_000_000} ms: it may yet be confirmed, or be lost with its leader"
         )
-        refusal = Refusal(Code.TIMED_OUT, message)
+        refusal = Refusal(Code.OUTCOME_UNKNOWN, message)
         due: int | None = None
         for one in self._unacknowledged:
             if one.since + wait_ns <= now:

@@ -32,6 +32,8 @@ class Publishing:
     awaits: bool = True
     dues: dict[int, int] | None = None
     needs_all: bool = True
+    # Whether it is a batch of a schedule, whose latest time is the one that its answer has.
+    is_kept_back: bool = False
 
     def answer(self, at: int, result: Published | Refusal) -> bool:
         """Fill in one answer; True when it was the last."""
@@ -48,6 +50,8 @@ class Publishing:
             result = results[at]
             if isinstance(result, Published):
                 result.timestamp = result.due_ms = due_ms
+        if self.is_kept_back and isinstance(results[0], Published):
+            results[0].due_ms = results[0].timestamp
         return PublishReply(results)
 
 

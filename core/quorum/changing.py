@@ -166,7 +166,7 @@ class Changing:
 
     def _finish(self, outcome: str) -> None:
         assert self._wanted is not None
-        self._quorum.answer(self._wanted.number, outcome)
+        self._quorum.answer(self._wanted.number, outcome, is_begun=self._wanted.index is not None)
         self._wanted, self._target = None, ""
 
     def abandon(self, why: str) -> None:

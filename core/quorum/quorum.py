@@ -96,7 +96,7 @@ class Quorum:
         self.learners: list[str] = []
         self.votes: list[Vote] = []
         # By request, why it was not done; empty where it was.
-        self.answers: list[tuple[int, str]] = []
+        self.answers: list[tuple[int, str, bool]] = []
         self._letters: list[tuple[str, QuorumMessage]] = []
 
     def open(self, now: int, start: int, entries: list[Entry], vote: Vote, founders: list[str]) -> None:
@@ -259,9 +259,9 @@ class Quorum:
         letters, self._letters = self._letters, []
         return letters
 
-    def answer(self, number: int, why_not: str) -> None:
-        """A request is done, or will not be."""
-        self.answers.append((number, why_not))
+    def answer(self, number: int, why_not: str, *, is_begun: bool = False) -> None:
+        """A request is done, or refused; one that was begun may yet be done."""
+        self.answers.append((number, why_not, is_begun))
 
     # --- the disk
 

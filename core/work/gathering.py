@@ -52,6 +52,12 @@ class _Gathered:
     # Whether a reset is only tried, and made after that.
     is_tried: bool = False
 
+    @property
+    def is_partly_made(self) -> bool:
+        """Whether it is a reset that some nodes have made."""
+        asked = next(iter(self.requests.values()))
+        return isinstance(asked, ResetQueues) and not asked.dry_run and not self.is_tried and bool(self.changes)
+
 
 @define(eq=False)
 class Gathering:
@@ -128,7 +134,7 @@ class Gathering:
         elif isinstance(reply, list):
             gathered.changes += [one for one in reply if isinstance(one, OffsetChange)]
         else:
-            unsaid = Refusal(Code.UNAVAILABLE, "a node did not answer", retry_after_ms=200)
+            unsaid = Refusal(Code.OUTCOME_UNKNOWN, "a node did not answer", retry_after_ms=200)
             gathered.refusal = gathered.refusal or (reply if isinstance(reply, Refusal) else unsaid)
         if not gathered.missing and self._gathered.pop(gathered.to, None) is not None:
             self._complete(gathered)
@@ -141,7 +147,9 @@ class Gathering:
         elif gathered.lanes:
             self.answers.append((gathered.to, put_together(gathered.lanes)))
         elif gathered.refusal is not None:
-            self.answers.append((gathered.to, gathered.refusal))
+            self.answers.append(
+                (gathered.to, gathered.refusal.in_doubt() if gathered.is_partly_made else gathered.refusal)
+            )
         elif gathered.question is not None:
             self.told.append((gathered.to, gathered.question, gathered.known))
         elif gathered.is_tried:

@@ -245,8 +245,9 @@ class Ledgers:
             desk = hall.desks.get(book.slot)
             if desk is not None:
                 self._close(desk)
-        refusal = self.unready(book.slot)
+        refusal = self.unready(book.slot).in_doubt()
         for held in self._holding.void(book.slot):
+            # The ledger may have what the answer rests on.
             self._refuse(held.to, held.answer, refusal)
 
     def _close(self, desk: Desk) -> None:
@@ -412,7 +413,9 @@ class Ledgers:
         for to, answer, slots, round_ in said:
             lost = [slot for slot in slots if slot not in self._loads]
             if lost:
-                self._refuse(to, answer, self.unready(lost[0]))
+                refusal = self.unready(lost[0])
+                # The ledgers that are left have been written.
+                self._refuse(to, answer, refusal if len(lost) == len(slots) else refusal.in_doubt())
             elif not self._holding.hold(to, answer, [self.books[slot] for slot in slots], round_):
                 self._send(Held(to, answer))
 

@@ -94,7 +94,9 @@ class Spreading:
             answer.at_ms = max(answer.at_ms, reply.at_ms)
             answer.topic = answer.topic or reply.topic
         else:
-            why = reply if isinstance(reply, Refusal) else Refusal(Code.UNAVAILABLE, "no answer", retry_after_ms=200)
+            why = (
+                reply if isinstance(reply, Refusal) else Refusal(Code.OUTCOME_UNKNOWN, "no answer", retry_after_ms=200)
+            )
             for run in runs:
                 answer.refusals += [ReceiptRefusal(run.stem, run.first_offset + at, why) for at in range(run.count)]
         if not spread.parts and self._spreads.pop(spread.to, None) is not None:

@@ -28,7 +28,7 @@ from goqueue.fuzz.workloads.client import Client
 
 _UNSETTLED_MAX = 5
 # Of these a producer knows that they pass, and not whether the batch is stored.
-_PASSING = (Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_LEADER, Code.NOT_ENOUGH_REPLICAS, Code.TIMED_OUT)
+_PASSING = (Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_LEADER, Code.NOT_ENOUGH_REPLICAS, Code.OUTCOME_UNKNOWN)
 
 
 @define

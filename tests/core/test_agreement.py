@@ -118,7 +118,7 @@ def test_whoever_waits_when_the_disk_fails_is_told_once_and_the_change_may_have_
     node.turn(0)
     node.ask(0, 2, CreateTopic("t2"))
     node.agreement.disk_failed(0, "EIO")
-    assert codes(node.take_answers()) == [(1, Code.UNAVAILABLE), (2, Code.UNAVAILABLE)]
+    assert codes(node.take_answers()) == [(1, Code.OUTCOME_UNKNOWN), (2, Code.UNAVAILABLE)]
     node.ask(0, 3, CreateTopic("t3"))
     node.turn(0)
     assert codes(node.take_answers()) == [(3, Code.UNAVAILABLE)]
@@ -248,7 +248,7 @@ def test_a_proposal_that_nobody_decides_is_given_up_after_a_while() -> None:
     nodes.advance(29_000)
     assert old.take_answers() == []
     nodes.advance(2_000)
-    assert codes(old.take_answers()) == [(1, Code.TIMED_OUT)]
+    assert codes(old.take_answers()) == [(1, Code.OUTCOME_UNKNOWN)]
 
 
 def test_a_node_that_starts_acts_on_nothing_before_it_has_heard_a_controller() -> None:

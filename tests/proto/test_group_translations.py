@@ -142,7 +142,14 @@ def test_partitions_are_sorted_and_named_once() -> None:
 
 
 def test_words_of_a_newer_broker_are_read_as_the_nearest_ones() -> None:
-    assert groups.read_refusal(v1.Refusal("tired", "later", "f", 5)) == Refusal(Code.UNAVAILABLE, "later", "f", 5)
+    for outcome, code in (
+        ("NONE", Code.UNAVAILABLE),
+        ("UNKNOWN", Code.OUTCOME_UNKNOWN),
+        ("DONE", Code.DUPLICATE),
+        ("UNSPECIFIED", Code.OUTCOME_UNKNOWN),
+    ):
+        told = v1.Refusal("tired", "later", "f", 5, outcome=v1.Outcome[outcome])
+        assert groups.read_refusal(told) == Refusal(code, "later", "f", 5)
     beat = groups.read_group_beat(v1.HeartbeatReply(state="dreaming", generation=3))
     assert (beat.state, beat.generation) == (GroupState.STABLE, 3)
     assert groups.read_joined(v1.JoinReply("m", mode=v1.GroupMode.try_value(9))).mode is GroupMode.EXCLUSIVE

@@ -183,7 +183,7 @@ def test_a_request_that_cannot_be_meant_is_refused_with_its_field(
 
 
 REFUSED = Refusal(Code.UNAVAILABLE, "no", "f", 1 << 40)
-REFUSAL = v1.Refusal("unavailable", "no", "f", (1 << 32) - 1)
+REFUSAL = v1.Refusal("unavailable", "no", "f", (1 << 32) - 1, outcome=v1.Outcome["NONE"])
 BATCH_REFUSED = v1.PublishBatchReply(7, -1, -1, REFUSAL)
 
 

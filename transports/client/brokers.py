@@ -14,8 +14,8 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.backoff import Backoff
-from goqueue.core.client.failure import PASSING, UNDONE
-from goqueue.core.verbs import Code
+from goqueue.core.client.failure import PASSING
+from goqueue.core.verbs import Code, Outcome
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost
 from goqueue.transports.client.channel import Channel, open_channel, split_address
@@ -164,7 +164,7 @@ class Brokers:
         """
         loop, body = self.loop, CODEC.encode(request)
         due = loop.now() + self.timeout_ns
-        backoff, attempts = Backoff(self.random), 0
+        backoff, attempts, is_in_doubt = Backoff(self.random), 0, False
         while True:
             try:
                 channel = await self.channel()
@@ -174,9 +174,9 @@ class Brokers:
                 failure = failure_of(error)
                 attempts += 1
                 delay_ns = max(backoff.delay_ns(attempts), failure.retry_after_ms * 1_000_000)
-                certain = not once or _was_not_carried_out(error)
-                if failure.code not in PASSING or not certain or loop.now() + delay_ns >= due:
-                    raise error_of(failure, topic) from error
+                is_in_doubt = is_in_doubt or failure.what_happened is Outcome.UNKNOWN
+                if failure.code not in PASSING or (once and is_in_doubt) or loop.now() + delay_ns >= due:
+                    raise error_of(failure.in_doubt() if is_in_doubt else failure, topic) from error
             await loop.pause(delay_ns)
         try:
             decoded: T = CODEC.decode(kind, reply)
@@ -206,9 +206,3 @@ class Brokers:
         self._left = []
         for channel in channels:
             await channel.close()
-
-
-def _was_not_carried_out(error: GRPCError | lost.ConnectionLost) -> bool:
-    if isinstance(error, lost.ConnectionLost):
-        return error.unseen
-    return bool(error.details) and failure_of(error).code in UNDONE

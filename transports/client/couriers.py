@@ -12,6 +12,7 @@ from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.session import Session
+from goqueue.core.verbs import Due
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import CallStream
@@ -49,7 +50,7 @@ class Courier:
         self._address = address
         self._acks = acks
         self._parking = brokers.loop.parking()
-        self._heads: dict[tuple[str, int], bytes] = {}
+        self._heads: dict[tuple[str, int, Due], bytes] = {}
         self._backoff = Backoff(brokers.random, longest_ns=_PAUSE_LONGEST_NS)
         self._attempts = 0
         self._carrying: Task | None = None
@@ -105,7 +106,7 @@ class Courier:
                 content = parcel.content
                 if parcel.request_id and content is not None:
                     pipeline = parcel.pipeline
-                    head = self._head(pipeline.topic, pipeline.partition)
+                    head = self._head(pipeline.topic, pipeline.partition, parcel.due)
                     await send(publish_front(head, parcel.request_id, self._acks, len(content)), content)
             current.stream.flush()
             if session.wants_identity:
@@ -113,10 +114,10 @@ class Courier:
             if not parcels:
                 await self._parking.wait()
 
-    def _head(self, topic: str, partition: int) -> bytes:
-        head = self._heads.get((topic, partition))
+    def _head(self, topic: str, partition: int, due: Due) -> bytes:
+        head = self._heads.get((topic, partition, due))
         if head is None:
-            head = self._heads[topic, partition] = publish_head(topic, partition)
+            head = self._heads[topic, partition, due] = publish_head(topic, partition, due)
         return head
 
     async def _receive(self, current: _Round) -> None:
@@ -125,9 +126,9 @@ class Courier:
             while bodies := await receive():
                 now = self._brokers.loop.now()
                 for body in bodies:
-                    request_id, offset, failure = read_publish_reply(body)
+                    request_id, offset, latest_ms, failure = read_publish_reply(body)
                     if failure is None:
-                        session.acknowledged(now, address, request_id, offset)
+                        session.acknowledged(now, address, request_id, offset, latest_ms)
                         self._attempts = 0
                     else:
                         session.refused(now, address, request_id, failure)

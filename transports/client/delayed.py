@@ -12,10 +12,10 @@ from attrs import define
 
 from goqueue.core.delay.verbs import CancelDelayed, GetDelayed, ListDelayed, RescheduleDelayed
 from goqueue.core.delay.verbs import DelayedMessage as Found
+from goqueue.core.verbs import Due
 from goqueue.proto import delays, v1
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.postponed import due_times
-from goqueue.transports.client.times import moment_of
+from goqueue.transports.client.times import due_of, moment_of
 
 LIMIT_MAX = 10_000
 Place: TypeAlias = tuple[int, int, int]
@@ -96,7 +96,8 @@ class Delayed:
         """Deliver it so long from now, or at that time, sooner or later than it was."""
         if delay is None and deliver_at is None:
             raise ValueError("say when it is to be delivered: after a delay, or deliver_at a time")
-        delay_ms, due_ms = due_times(delay, deliver_at)
+        due, time_ms = due_of(delay, deliver_at)
+        delay_ms, due_ms = (0, time_ms) if due is Due.AT else (time_ms, None)
         verb = RescheduleDelayed(topic, partition, _place(partition, offset), delay_ms, due_ms)
         request = delays.reschedule_delayed_message(verb)
         reply = await self._brokers.call("Delays/Reschedule", request, v1.DelayedMessage, topic, once=True)

@@ -5,6 +5,7 @@ grants is three numbers. Whatever is not spelled as plainly as that goes to the 
 """
 
 from goqueue.core.client.failure import Failure
+from goqueue.core.verbs import Due
 from goqueue.proto import v1
 from goqueue.proto.wire import unsigned
 from goqueue.transports.client.errors import CODEC, refusal_failure
@@ -12,11 +13,12 @@ from goqueue.transports.client.errors import CODEC, refusal_failure
 # The tags of PublishBatchReply's request_id, offset and timestamp_ms, which come in this order.
 _REQUEST_ID, _OFFSET, _TIMESTAMP = 0x08, 0x10, 0x18
 _INT64_BYTES_MAX = 10
+_DUES: dict[Due, v1.Due] = {due: v1.Due[due.name] for due in Due}
 
 
-def publish_head(topic: str, partition: int) -> bytes:
+def publish_head(topic: str, partition: int, due: Due) -> bytes:
     """What a PublishBatchRequest for this partition begins with."""
-    return CODEC.encode(v1.PublishBatchRequest(topic=topic, partition=partition))
+    return CODEC.encode(v1.PublishBatchRequest(topic=topic, partition=partition, due=_DUES[due]))
 
 
 def publish_front(head: bytes, request_id: int, acks: int, size: int) -> bytes:
@@ -26,20 +28,23 @@ def publish_front(head: bytes, request_id: int, acks: int, size: int) -> bytes:
     return b"".join((head, b"\x28", unsigned(request_id), b"\x1a", unsigned(size)))
 
 
-def read_publish_reply(body: bytes) -> tuple[int, int, Failure | None]:
-    """Which request it answers, and the offset of the first record, or else why it was refused. Raises ValueError."""
+def read_publish_reply(body: bytes) -> tuple[int, int, int, Failure | None]:
+    """Which request it answers, the offset of the first record and the latest time, or else why it was refused.
+
+    Raises ValueError.
+    """
     plain = _plain_reply(body)
     if plain is not None:
         return (*plain, None)
     reply: v1.PublishBatchReply = CODEC.decode(v1.PublishBatchReply, body)
     refusal = reply.refusal
     if refusal.code or refusal.message:
-        return reply.request_id, -1, refusal_failure(refusal)
-    return reply.request_id, reply.offset, None
+        return reply.request_id, -1, -1, refusal_failure(refusal)
+    return reply.request_id, reply.offset, reply.timestamp_ms, None
 
 
-def _plain_reply(body: bytes) -> tuple[int, int] | None:
-    """Request and offset of a reply in which numbers of known fields, and nothing else, come in their order."""
+def _plain_reply(body: bytes) -> tuple[int, int, int] | None:
+    """Request, offset and time of a reply in which numbers of known fields, and nothing else, come in their order."""
     numbers = [0, 0, 0]
     at, end, last = 0, len(body), -1
     try:
@@ -61,4 +66,4 @@ def _plain_reply(body: bytes) -> tuple[int, int] | None:
                 return None
     except IndexError:
         return None
-    return numbers[0], numbers[1]
+    return numbers[0], numbers[1], numbers[2]

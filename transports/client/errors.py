@@ -1,8 +1,9 @@
 """What goes wrong between a client and its broker, as exceptions: one class for each thing a program may want to catch.
 
 Each has the broker's `code`, the `field` of the request that it is about, and `retry_after` if the broker said when to
-try again. The sentence is for a person, and names the topic. All of them are GoQueueErrors. What is wrong with a call
-itself, and known before anything is sent, is a ValueError or a TypeError like anywhere else in Python.
+try again. `outcome` says what was done: nothing, nobody knows (`is_outcome_unknown`), or all of it before. The sentence
+is for a person, and names the topic. All of them are GoQueueErrors. What is wrong with a call itself, and known before
+anything is sent, is a ValueError or a TypeError like anywhere else in Python.
 """
 
 from datetime import timedelta
@@ -10,11 +11,20 @@ from datetime import timedelta
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.client.failure import BAD_REPLY, CONNECTION_LOST, DELIVERY_TIMEOUT, DROPPED, Failure
+from goqueue.core.client.failure import (
+    BAD_REPLY,
+    CONNECTION_LOST,
+    DEADLINE_EXCEEDED,
+    DELIVERY_TIMEOUT,
+    DROPPED,
+    Failure,
+    outcome_of,
+)
 from goqueue.core.errors import GoQueueError
-from goqueue.core.verbs import Code
+from goqueue.core.verbs import Code, Outcome
 from goqueue.proto import v1
 from goqueue.proto.codec import StrictCodec
+from goqueue.proto.refusals import OUTCOMES
 from goqueue.transports.client import lost
 
 REFUSAL = "goqueue.v1.Refusal"
@@ -22,13 +32,26 @@ CODEC = StrictCodec()
 
 
 class ClientError(GoQueueError):
-    """What a client asked for did not happen."""
+    """What a client asked for did not happen, or nobody knows whether it did."""
 
-    def __init__(self, message: str, code: str, field: str = "", retry_after: timedelta | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        field: str = "",
+        retry_after: timedelta | None = None,
+        outcome: Outcome | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.field = field
         self.retry_after = retry_after
+        self.outcome = outcome_of(code) if outcome is None else outcome
+
+    @property
+    def is_outcome_unknown(self) -> bool:
+        """Whether the request may have been carried out: to send it again may do it twice."""
+        return self.outcome is Outcome.UNKNOWN
 
 
 class InvalidRequest(ClientError):
@@ -120,15 +143,15 @@ class RedriveNotFound(ClientError):
 
 
 class Unavailable(ClientError):
-    """It cannot be done for the time being, and trying again did not help."""
+    """It cannot be done for the time being, and trying again did not help; what was done says `outcome`."""
 
 
 class NotEnoughReplicas(Unavailable):
     """Too few replicas are in sync for what the topic asks for: nothing was stored."""
 
 
-class TimedOut(Unavailable):
-    """The brokers have not agreed in time: it may have been carried out or not."""
+class OutcomeUnknown(Unavailable):
+    """The brokers began it and do not know its end: it may have been carried out or not."""
 
 
 class NodeNotFound(ClientError):
@@ -148,7 +171,7 @@ class ConnectionLost(Unavailable):
 
 
 class DeliveryTimeout(ClientError):
-    """There was no answer in time: the message may have arrived or not."""
+    """There was no answer in time: whether the message may have arrived says `outcome`."""
 
 
 class BadReply(ClientError):
@@ -169,7 +192,7 @@ class Unpublished(ClientError):
     def __init__(self, count: int, first: ClientError) -> None:
         messages = "1 message was" if count == 1 else f"{count} messages were"
         said = f"{messages} not published, and nobody looked at the results; the first: {first}"
-        super().__init__(said, first.code, first.field, first.retry_after)
+        super().__init__(said, first.code, first.field, first.retry_after, first.outcome)
         self.count = count
         self.first = first
 
@@ -184,7 +207,7 @@ class Unsettled(ClientError):
             said = (
                 f"what was said of {count} messages was refused, and nobody looked at the results; the first: {first}"
             )
-        super().__init__(said, first.code, first.field, first.retry_after)
+        super().__init__(said, first.code, first.field, first.retry_after, first.outcome)
         self.count = count
         self.first = first
 
@@ -196,7 +219,7 @@ class CommitFailed(ClientError):
         (topic, partition), first = next(iter(failures.items()))
         others = f", and {len(failures) - 1} more" if len(failures) > 1 else ""
         said = f"partition {partition} of {topic} was not committed ({first.code}){others}: {first}"
-        super().__init__(said, first.code, first.field, first.retry_after)
+        super().__init__(said, first.code, first.field, first.retry_after, first.outcome)
         self.failures = failures
 
 
@@ -229,7 +252,7 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.NOT_CONTROLLER: Unavailable,
     Code.NOT_COORDINATOR: Unavailable,
     Code.NOT_ENOUGH_REPLICAS: NotEnoughReplicas,
-    Code.TIMED_OUT: TimedOut,
+    Code.OUTCOME_UNKNOWN: OutcomeUnknown,
     Code.NODE_NOT_FOUND: NodeNotFound,
     Code.DISK_FULL: DiskFull,
     Code.DAMAGED: Damaged,
@@ -237,16 +260,17 @@ CLASSES: dict[str, type[ClientError]] = {
     DELIVERY_TIMEOUT: DeliveryTimeout,
     DROPPED: Dropped,
     BAD_REPLY: BadReply,
-    "deadline_exceeded": Unavailable,
+    DEADLINE_EXCEEDED: Unavailable,
     "unimplemented": Unsupported,
 }
 
-# What a status says that comes without a Refusal: from something in between, or from gRPC itself.
+# What a status says that comes without a Refusal: from something in between, or from gRPC itself. Whoever is in between
+# may have passed the request on.
 _CODES = {
-    Status.UNAVAILABLE: str(Code.UNAVAILABLE),
-    Status.ABORTED: str(Code.UNAVAILABLE),
-    Status.CANCELLED: str(Code.UNAVAILABLE),
-    Status.DEADLINE_EXCEEDED: "deadline_exceeded",
+    Status.UNAVAILABLE: str(Code.OUTCOME_UNKNOWN),
+    Status.ABORTED: str(Code.OUTCOME_UNKNOWN),
+    Status.CANCELLED: str(Code.OUTCOME_UNKNOWN),
+    Status.DEADLINE_EXCEEDED: DEADLINE_EXCEEDED,
     Status.UNIMPLEMENTED: "unimplemented",
     Status.INVALID_ARGUMENT: str(Code.INVALID),
     Status.RESOURCE_EXHAUSTED: str(Code.TOO_LARGE),
@@ -259,13 +283,15 @@ def error_of(failure: Failure, topic: str = "") -> ClientError:
     if topic and topic not in message:
         message = f"{topic}: {message}"
     retry_after = timedelta(milliseconds=failure.retry_after_ms) if failure.retry_after_ms else None
-    return CLASSES.get(failure.code, ClientError)(message, failure.code, failure.field, retry_after)
+    kind = CLASSES.get(failure.code, ClientError)
+    return kind(message, failure.code, failure.field, retry_after, failure.what_happened)
 
 
 def failure_of(error: GRPCError | lost.ConnectionLost) -> Failure:
     """What the end of a call comes down to: the Refusal in its details, or else its status."""
     if isinstance(error, lost.ConnectionLost):
-        return Failure(CONNECTION_LOST, str(error))
+        failure = Failure(CONNECTION_LOST, str(error))
+        return failure.undone() if error.unseen else failure
     for detail in error.details or ():
         if getattr(detail, "type_name", "") == REFUSAL:
             try:
@@ -282,4 +308,11 @@ def bad_reply(kind: str, why: object, topic: str = "") -> ClientError:
 
 def refusal_failure(refusal: v1.Refusal) -> Failure:
     """A Refusal of the wire as a failure."""
-    return Failure(refusal.code, refusal.message, refusal.field, refusal.retry_after_ms, refusal.divide_at)
+    return Failure(
+        refusal.code,
+        refusal.message,
+        refusal.field,
+        refusal.retry_after_ms,
+        refusal.divide_at,
+        OUTCOMES.get(refusal.outcome),
+    )

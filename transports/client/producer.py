@@ -20,8 +20,9 @@ from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.routing import Route
 from goqueue.core.client.session import Session
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
+from goqueue.core.records.build import Entry
 from goqueue.core.records.headers import EXPIRES
-from goqueue.core.verbs import Acks, Code, NewRecord
+from goqueue.core.verbs import Code, Due
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import ANY, Brokers
 from goqueue.transports.client.contents import Content, HeadersGiven, bytes_of, headers_of
@@ -36,12 +37,10 @@ from goqueue.transports.client.errors import (
 )
 from goqueue.transports.client.loops import SECOND_NS, Parking, Task
 from goqueue.transports.client.messages import Published
-from goqueue.transports.client.postponed import Bundle, Postponed, due_times, span_ms
 from goqueue.transports.client.producer_terms import ProducerTerms, one_of
-from goqueue.transports.client.times import milliseconds_of
+from goqueue.transports.client.times import due_of, milliseconds_of, span_ms
 from goqueue.transports.client.topics import layout_of
 
-ACKS_WORDS = (Acks.ALL, Acks.LEADER, Acks.NONE)
 LANES = {lane.name.lower(): lane for lane in Lane}
 # How much is taken in before the others get a turn.
 TURN_BYTES = 256 << 10
@@ -86,29 +85,16 @@ class Pending:
 
 
 class PendingLater(Pending):
-    """The same of a message that is delivered later."""
+    """The same of a message that is delivered later; its time is a delay, or the time at which it is due."""
 
-    __slots__ = ("_bundle",)
-
-    def __init__(self, bundle: Bundle, place: int) -> None:
-        self._bundle = bundle
-        self._place = place
-
-    @property
-    def done(self) -> bool:
-        """Whether it is known."""
-        return self._bundle.is_settled
+    __slots__ = ()
 
     def result(self) -> Published:
         """Where the message waits, once it is done; raises ClientError if it was not taken."""
-        if not self._bundle.is_settled:
-            raise RuntimeError("the message is on its way; await its result first")
-        return self._bundle.look(self._place)
-
-    async def wait(self) -> Published:
-        """`result`, as soon as there is one."""
-        await self._bundle.until_settled()
-        return self.result()
+        published = super().result()
+        due_ms = self._parcel.due_ms_of(self._place, self._timestamp_ms)
+        published.timestamp_ms = published.deliver_at_ms = due_ms
+        return published
 
 
 class Producer:
@@ -130,10 +116,6 @@ class Producer:
         self._alarm = 0
         self._kicked = self._loop.parking()
         self._keeping: Task | None = None
-        session = terms.session
-        self._postponed = Postponed(
-            brokers, ACKS_WORDS[terms.acks], session.linger_ns, session.delivery_timeout_ns, terms.buffer_bytes
-        )
 
     async def __aenter__(self) -> "Producer":
         assert self._keeping is None, "a producer is entered once"
@@ -187,12 +169,12 @@ class Producer:
         if lane is None:
             lane = one_of(LANES, priority, "priority")
         if delay is not None or deliver_at is not None:
-            record = NewRecord(key, value, pairs, partition, None if timestamp is None else timestamp_ms, lane)
-            return await self._postpone(topic, record, delay, deliver_at, ttl)
+            due, time_ms = due_of(delay, deliver_at)
+            pairs = _expiring(pairs, time_ms, ttl)
+            return await self._postpone(topic, partition, lane, due, (time_ms, key, value, pairs))
         if ttl is not None:
-            expires = EXPIRES, b"%d" % (timestamp_ms + span_ms(ttl, "ttl", least=1))
-            pairs = (*pairs, expires)
-            size += headers_bytes_max((expires,))
+            pairs = _expiring(pairs, timestamp_ms, ttl)
+            size += headers_bytes_max(pairs[-1:])
         session = self._session
         if session.buffered >= self._turn_at:
             await self._give_way()
@@ -246,22 +228,30 @@ class Producer:
             topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp, priority=priority,
             delay=delay, deliver_at=deliver_at, ttl=ttl,
         )  # fmt: skip
-        if isinstance(pending, PendingLater):
-            self._postponed.hurry(pending._bundle)
-            return await pending.wait()
         parcel = pending._parcel
         self._session.hurry(parcel)
         self._rouse(parcel.pipeline)
         return await pending.wait()
 
-    async def _postpone(
-        self, topic: str, record: NewRecord, delay: timedelta | None, deliver_at: datetime | None, ttl: timedelta | None
-    ) -> Pending:
+    async def _postpone(self, topic: str, partition: int | None, lane: Lane, due: Due, entry: Entry) -> Pending:
         """Take a message that is delivered later."""
-        record.delay_ms, record.due_ms = due_times(delay, deliver_at)
-        if ttl is not None:
-            record.ttl_ms = span_ms(ttl, "ttl", least=1)
-        return PendingLater(*await self._postponed.add(topic, record))
+        time_ms, key, value, pairs = entry
+        size = RECORD_BYTES_MAX + len(key or b"") + len(value or b"") + headers_bytes_max(pairs)
+        session = self._session
+        if session.buffered >= self._turn_at:
+            await self._give_way()
+        route = session.routes.get(topic)
+        if route is None:
+            route = await self._find(topic)
+        pipeline = route.postpone(route.choose(key) if partition is None else _pipeline(route, partition))
+        parcel = pipeline.open[lane]
+        if parcel is None or parcel.due is not due or parcel.size + size > parcel.bytes_max:
+            parcel = self._open(pipeline, lane, size, due)
+        was_due = parcel.is_due
+        place = session.add(parcel, entry, size)
+        if parcel.is_due and not was_due:
+            self._rouse(pipeline)
+        return PendingLater(parcel, place, time_ms)
 
     async def flush(self) -> None:
         """Send everything that was taken so far and wait for the answers; raises Unpublished if errors went unseen."""
@@ -269,30 +259,25 @@ class Producer:
         self.stirred()
         for parcel in unsettled:
             await self.until_settled(parcel)
-        await self._postponed.flush()
-        later, first_later = self._postponed.take_unseen()
-        count = self._failed_count + sum(parcel.unseen for parcel in self._failed) + later
+        count = self._failed_count + sum(parcel.unseen for parcel in self._failed)
         first = next((parcel for parcel in self._failed if parcel.unseen), None)
         self._failed.clear()
         self._failed_count = 0
         if first is not None and first.failure is not None:
             raise Unpublished(count, error_of(first.failure, first.pipeline.topic))
-        if first_later is not None:
-            topic, failure = first_later
-            raise Unpublished(count, error_of(failure, topic))
 
     @property
     def buffered_bytes(self) -> int:
         """What is held for messages without an answer."""
-        return self._session.buffered + self._postponed.buffered
+        return self._session.buffered
 
-    def _open(self, pipeline: Pipeline, lane: Lane, size: int) -> Parcel:
+    def _open(self, pipeline: Pipeline, lane: Lane, size: int, due: Due = Due.NOW) -> Parcel:
         """A parcel with room for a message of this size."""
         most = pipeline.message_bytes_max
         if size - RECORD_BYTES_MAX + HEADER_BYTES > most and self._terms.session.codec is Codec.NONE:
             said = f"{pipeline.topic} takes messages of up to {most} bytes, and this one has about {size}"
             raise TooLarge(said, str(Code.TOO_LARGE), "value")
-        parcel = self._session.open(self._loop.now(), pipeline, lane)
+        parcel = self._session.open(self._loop.now(), pipeline, lane, due)
         if parcel.opened + self._terms.session.linger_ns < self._alarm or not self._alarm:
             self._kicked.wake()
         self._rouse(pipeline)
@@ -444,7 +429,6 @@ class Producer:
             task.cancel()
         if self._keeping is not None:
             self._keeping.cancel()
-        self._postponed.stop(why)
 
 
 def _pipeline(route: Route, partition: int) -> Pipeline:
@@ -452,6 +436,15 @@ def _pipeline(route: Route, partition: int) -> Pipeline:
         said = f"{route.topic} has partitions 0 to {len(route.pipelines) - 1}, not {partition}"
         raise PartitionNotFound(said, str(Code.PARTITION_NOT_FOUND), "partition")
     return route.pipelines[partition]
+
+
+def _expiring(
+    pairs: tuple[tuple[str, bytes | None], ...], time_ms: int, ttl: timedelta | None
+) -> tuple[tuple[str, bytes | None], ...]:
+    """Headers that say that a message of this time expires; raises ValueError or TypeError."""
+    if ttl is None:
+        return pairs
+    return (*pairs, (EXPIRES, b"%d" % (time_ms + span_ms(ttl, "ttl", least=1))))
 
 
 def _timestamp_ms(moment: datetime) -> int:

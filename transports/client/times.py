@@ -3,8 +3,14 @@
 import time
 from datetime import UTC, datetime, timedelta
 
+from goqueue.core.delay.publishing import DUE_MS_MAX
+from goqueue.core.verbs import Due
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
+SPAN_MS_MAX = (1 << 53) - 1
+# Some 6,300 years: nothing is due after the year 9999.
+DELAY_MS_MAX = 200_000_000_000_000
 
 
 def wall_ms() -> int:
@@ -34,3 +40,26 @@ def nanoseconds_of(span: timedelta, name: str, *, least: timedelta = timedelta(0
     if span < least:
         raise ValueError(f"{name} is at least {least}, not {span}")
     return (span // timedelta(microseconds=1)) * 1000
+
+
+def span_ms(span: timedelta, name: str, least: int = 0, most: int = SPAN_MS_MAX) -> int:
+    """A span in whole milliseconds; raises ValueError or TypeError."""
+    if not isinstance(span, timedelta):
+        raise TypeError(f"{name} is a timedelta, not {type(span).__name__}")
+    milliseconds = span // MILLISECOND
+    if not least <= milliseconds <= most:
+        raise ValueError(f"{name} is from {least * MILLISECOND} to {most * MILLISECOND}, not {span}")
+    return milliseconds
+
+
+def due_of(delay: timedelta | None, deliver_at: datetime | None) -> tuple[Due, int]:
+    """A delay in milliseconds, or a time in milliseconds since 1970; raises ValueError or TypeError."""
+    if delay is not None and deliver_at is not None:
+        raise ValueError("a message is delivered after a delay or at a time, not both")
+    if deliver_at is not None:
+        due_ms = milliseconds_of(deliver_at, "deliver_at")
+        if not 0 <= due_ms <= DUE_MS_MAX:
+            raise ValueError(f"deliver_at is from 1970 to 9999, not {deliver_at.isoformat(sep=' ')}")
+        return Due.AT, due_ms
+    assert delay is not None
+    return Due.AFTER, span_ms(delay, "delay", most=DELAY_MS_MAX)

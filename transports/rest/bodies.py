@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from goqueue.core.verbs import Outcome
+
 Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 Amount = Annotated[int, Meta(ge=-1, le=(1 << 62))]
 # For the document only: what is wrong with a name is said better where it is decided.
@@ -129,7 +131,7 @@ class PartitionsView(Struct):
 
 
 class PublishedView(Struct):
-    """What became of one message; `error`, `code` and `field` say why it was refused, with offset -1."""
+    """What became of one message; the last four say why it was refused, with offset -1, and what was done of it."""
 
     partition: int
     offset: int
@@ -140,6 +142,7 @@ class PublishedView(Struct):
     error: str | UnsetType = UNSET
     code: str | UnsetType = UNSET
     field: str | UnsetType = UNSET
+    outcome: Outcome | UnsetType = UNSET
 
 
 class PublishedViews(Struct):

@@ -13,7 +13,7 @@ from goqueue.transports.http1.gate import HttpError
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.call import Answering, Call
-from goqueue.transports.rest.errors import RETRY_AFTER_S, RestError, error_body
+from goqueue.transports.rest.errors import INTERNAL, RETRY_AFTER_S, RestError, error_body
 from goqueue.transports.rest.exchange import Answer, Question
 from goqueue.transports.rest.openapi import document
 from goqueue.transports.rest.page import page
@@ -65,7 +65,7 @@ class Rest:
             return error_answer(error)
         except Exception:
             log.exception("%s %s failed", question.method, question.path)
-            return Answer(500, error_body("internal_error", "the broker failed to answer; its log says why"))
+            return Answer(500, error_body(INTERNAL, "the broker failed to answer; its log says why"))
 
     async def _answer(self, question: Question) -> Answer:
         method, path = question.method, question.path

@@ -1,8 +1,8 @@
-"""Refusals as HTTP says them: a status, and `{"error", "code", "field"}` for people, programs and forms."""
+"""Refusals as HTTP says them: a status, and `{"error", "code", "field", "outcome"}` for people, programs and forms."""
 
 from msgspec import Struct, json
 
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.verbs import Code, Outcome, Refusal
 
 STATUS = {
     Code.INVALID: 400,
@@ -34,11 +34,13 @@ STATUS = {
     Code.NOT_CONTROLLER: 503,
     Code.NOT_COORDINATOR: 503,
     Code.NOT_ENOUGH_REPLICAS: 503,
-    Code.TIMED_OUT: 504,
+    Code.OUTCOME_UNKNOWN: 504,
     Code.NODE_NOT_FOUND: 404,
     Code.DISK_FULL: 507,
 }
 RETRY_AFTER_S = 1
+INTERNAL = "internal_error"
+_OUTCOMES: dict[str, Outcome] = {INTERNAL: Outcome.UNKNOWN, **{str(code): code.outcome for code in Code}}
 
 
 class ErrorReply(Struct):
@@ -47,6 +49,7 @@ class ErrorReply(Struct):
     error: str
     code: str
     field: str
+    outcome: Outcome
 
 
 class RestError(Exception):
@@ -82,6 +85,11 @@ def invalid(message: str, field: str) -> RestError:
     return RestError(400, Code.INVALID, message, field)
 
 
+def outcome_of(code: str) -> Outcome:
+    """What the request has done that is refused with this code; codes of HTTP's own refuse what was not begun."""
+    return _OUTCOMES.get(code, Outcome.NONE)
+
+
 def error_body(code: str, message: str, field: str = "") -> bytes:
     """The JSON of an error."""
-    return json.encode(ErrorReply(message, code, field))
+    return json.encode(ErrorReply(message, code, field, outcome_of(code)))

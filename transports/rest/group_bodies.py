@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from goqueue.core.verbs import Outcome
 from goqueue.transports.rest.bodies import Config, Count, Priority, TopicName
 
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
@@ -249,6 +250,7 @@ class CommitRefusedView(Struct):
     error: str
     code: str
     field: str
+    outcome: Outcome
 
 
 class CommittedView(Struct):

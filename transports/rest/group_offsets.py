@@ -69,7 +69,7 @@ async def _generation(call: Call, draft: CommitDraft) -> int:
 
 def _refused_view(one: CommitRefusal) -> CommitRefusedView:
     refusal = one.refusal
-    return CommitRefusedView(one.topic, one.partition, refusal.message, refusal.code, refusal.field)
+    return CommitRefusedView(one.topic, one.partition, refusal.message, refusal.code, refusal.field, refusal.outcome)
 
 
 async def fetch_offsets(call: Call) -> Answer:

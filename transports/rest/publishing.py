@@ -62,4 +62,6 @@ def _refused_view(at: int, draft: MessageDraft, result: Refusal) -> PublishedVie
     error = respelled(refused(result), FIELDS)
     field = f"messages[{at}].{error.field}" if error.field else f"messages[{at}]"
     partition = NOWHERE if draft.partition is None else draft.partition
-    return PublishedView(partition, NOWHERE, draft.priority, error=error.message, code=error.code, field=field)
+    return PublishedView(
+        partition, NOWHERE, draft.priority, error=error.message, code=error.code, field=field, outcome=result.outcome
+    )

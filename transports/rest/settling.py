@@ -168,7 +168,7 @@ def _field(shown: Shown, at: int) -> str:
 
 
 def _error_view(shown: Shown, at: int, refusal: Refusal) -> ReceiptErrorView:
-    return ReceiptErrorView(shown.handles[at], refusal.message, refusal.code, _field(shown, at))
+    return ReceiptErrorView(shown.handles[at], refusal.message, refusal.code, _field(shown, at), refusal.outcome)
 
 
 Settled = AckedView | NackedView | RejectedView | ExtendedView | ReleasedView

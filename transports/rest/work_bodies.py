@@ -6,6 +6,7 @@ itself, and `errors` has those for which nothing was done.
 
 from msgspec import UNSET, Struct, UnsetType
 
+from goqueue.core.verbs import Outcome
 from goqueue.transports.rest.bodies import Span
 
 # --- what comes in
@@ -42,12 +43,13 @@ class VisibilityDraft(ReceiptsDraft, kw_only=True):
 
 
 class ReceiptErrorView(Struct):
-    """Why nothing was done for a receipt."""
+    """Why a receipt was refused, and what was done for it."""
 
     receipt_handle: str
     error: str
     code: str
     field: str
+    outcome: Outcome
 
 
 class AckedView(Struct):

@@ -6,10 +6,10 @@ write: every field once at most, numbers no longer than they must be. For all el
 codec decides what it means, or says what is wrong with it.
 """
 
-# topic, partition, batch, acks, request_id
-Envelope = tuple[str, int, memoryview, int, int]
+# topic, partition, batch, acks, request_id, due
+Envelope = tuple[str, int, memoryview, int, int, int]
 
-_TOPIC, _PARTITION, _BATCH, _ACKS, _REQUEST_ID = 0x0A, 0x10, 0x1A, 0x20, 0x28
+_TOPIC, _PARTITION, _BATCH, _ACKS, _REQUEST_ID, _DUE = 0x0A, 0x10, 0x1A, 0x20, 0x28, 0x30
 _UINT32_MAX = (1 << 32) - 1
 _UINT64_MAX = (1 << 64) - 1
 _ENUM_MAX = (1 << 31) - 1
@@ -18,7 +18,7 @@ _ENUM_MAX = (1 << 31) - 1
 def open_publish(body: memoryview) -> Envelope | None:
     """What a PublishBatchRequest says, the batch as a view of `body`; None if it is not spelled plainly."""
     topic, batch = "", body[:0]
-    partition = acks = request_id = 0
+    partition = acks = request_id = due = 0
     at, size, last = 0, len(body), 0
     try:
         while at < size:
@@ -42,12 +42,14 @@ def open_publish(body: memoryview) -> Envelope | None:
                 partition = value
             elif tag == _ACKS:
                 acks = value
+            elif tag == _DUE:
+                due = value
             else:
                 return None
     except (IndexError, UnicodeDecodeError):
         return None
-    plain = at == size and partition <= _UINT32_MAX and acks <= _ENUM_MAX and request_id <= _UINT64_MAX
-    return (topic, partition, batch, acks, request_id) if plain else None
+    plain = at == size and partition <= _UINT32_MAX and max(acks, due) <= _ENUM_MAX and request_id <= _UINT64_MAX
+    return (topic, partition, batch, acks, request_id, due) if plain else None
 
 
 def _long(value: int, body: memoryview, at: int) -> tuple[int, int]:

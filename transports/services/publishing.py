@@ -17,9 +17,10 @@ from grpclib.exceptions import GRPCError
 
 from goqueue.core.calls import Reply
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Acks, Caller, PublishBatch, Published, PublishReply, Refusal
+from goqueue.core.verbs import Acks, Caller, Due, PublishBatch, Published, PublishReply, Refusal
 from goqueue.proto import translate, v1
 from goqueue.proto.refusals import acks as awaited
+from goqueue.proto.refusals import due as due_of
 from goqueue.proto.refusals import missing
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
@@ -33,6 +34,7 @@ UNANSWERED_BYTES_MAX = 8 << 20
 # What a request holds besides its batch, so that empty ones are bounded as well.
 _OVERHEAD_BYTES = 512
 ACKS = {0: Acks.ALL, 1: Acks.LEADER, 2: Acks.NONE}
+DUES = {0: Due.NOW, 1: Due.AT, 2: Due.AFTER}
 
 
 class PublishStream:
@@ -84,18 +86,18 @@ class PublishStream:
         opened = open_publish(memoryview(body)) or self._open_oddly(body)
         if opened is None:
             return False
-        topic, partition, batch, acks, request_id = opened
+        topic, partition, batch, acks, request_id, due = opened
         size = len(batch) + _OVERHEAD_BYTES
         self._unanswered += 1
         self._unanswered_bytes += size
         receive = partial(self._answer, request_id, size)
-        wanted = ACKS.get(acks)
-        if wanted is None or not topic or not batch:
-            receive(_refusal(topic, acks))
+        wanted, when = ACKS.get(acks), DUES.get(due)
+        if wanted is None or when is None or not topic or not batch:
+            receive(_refusal(topic, acks, due))
         else:
             # The broker stamps the batch where it lies.
             writable = bytearray(batch) if batch.readonly else batch
-            self._broker.post(self._caller, PublishBatch(topic, partition, writable, wanted), receive)
+            self._broker.post(self._caller, PublishBatch(topic, partition, writable, wanted, due=when), receive)
         return self._unanswered_bytes < self._bytes_max and self._is_roomy and self._broker.is_roomy
 
     def _open_oddly(self, body: Readable) -> Envelope | None:
@@ -105,7 +107,7 @@ class PublishStream:
             self._flaw = GRPCError(Status.INVALID_ARGUMENT, str(error))
             return None
         batch = memoryview(request.batch)
-        return request.topic, request.partition, batch, int(request.acks), request.request_id
+        return request.topic, request.partition, batch, int(request.acks), request.request_id, int(request.due)
 
     def _answer(self, request_id: int, size: int, reply: Reply) -> None:
         self._unanswered -= 1
@@ -126,9 +128,11 @@ class PublishStream:
             self._is_over = True
 
 
-def _refusal(topic: str, acks: int) -> Refusal:
+def _refusal(topic: str, acks: int, due: int) -> Refusal:
     """What is wrong with a request that cannot be meant."""
     if not topic:
         return missing("topic")
-    wanted = awaited(acks)
-    return wanted if isinstance(wanted, Refusal) else missing("batch")
+    for wanted in (awaited(acks), due_of(due)):
+        if isinstance(wanted, Refusal):
+            return wanted
+    return missing("batch")

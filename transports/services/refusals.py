@@ -40,7 +40,8 @@ STATUS = {
     Code.NOT_CONTROLLER: Status.UNAVAILABLE,
     Code.NOT_COORDINATOR: Status.UNAVAILABLE,
     Code.NOT_ENOUGH_REPLICAS: Status.UNAVAILABLE,
-    Code.TIMED_OUT: Status.DEADLINE_EXCEEDED,
+    # The one status that says that a request may have been carried out.
+    Code.OUTCOME_UNKNOWN: Status.DEADLINE_EXCEEDED,
     Code.NODE_NOT_FOUND: Status.NOT_FOUND,
     Code.DISK_FULL: Status.RESOURCE_EXHAUSTED,
 }

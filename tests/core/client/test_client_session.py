@@ -4,12 +4,13 @@ from random import Random
 
 import pytest
 
-from goqueue.core.client.failure import DELIVERY_TIMEOUT, Failure
+from goqueue.core.client.failure import DELIVERY_TIMEOUT, DROPPED, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
 from goqueue.core.client.routing import Layout
 from goqueue.core.client.session import GROWTH_MAX, LATE_NS, Session
 from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import Lane, read_header
+from goqueue.core.verbs import Due, Outcome
 
 MS = 1_000_000
 
@@ -105,7 +106,7 @@ def test_none_goes_further_ahead_of_the_oldest_than_the_broker_remembers() -> No
     for parcel in taken[1:]:
         session.acknowledged(0, "", parcel.request_id, 1)
     assert session.take(0, "") == []
-    refuse(session, taken[0], "timed_out")
+    refuse(session, taken[0], "outcome_unknown")
     deadline = session.deadline()
     assert deadline is not None
     session.wake(deadline)
@@ -274,15 +275,120 @@ def test_a_duplicate_whose_place_is_forgotten_is_published_without_an_offset() -
     assert (parcel.is_settled, parcel.failure, parcel.offset, session.buffered) == (True, None, -1, 0)
 
 
-def test_a_fenced_producer_is_over() -> None:
+def sent(session: Session, count: int) -> list[Parcel]:
+    """So many parcels in flight."""
+    parcels = []
+    for _ in range(count):
+        add(session, size=1000)
+        parcels += session.take(0, "")
+    assert len(parcels) == count
+    return parcels
+
+
+def again(session: Session, now: int) -> int:
+    """Let pauses pass, and find the same leader as before; the time by then."""
+    now += 10_000 * MS
+    session.route(now, Layout("orders", [""] * len(session.routes["orders"].pipelines), "murmur3", 1 << 20))
+    session.wake(now)
+    return now
+
+
+def test_a_producer_that_whoever_leads_calls_fenced_is_over() -> None:
     session = begun()
-    add(session, size=1000)
-    (parcel,) = session.take(0, "")
-    other = add(session)
-    refuse(session, parcel, "producer_fenced")
+    parcel, now = add(session, size=1000), 0
+    for _ in range(3):
+        assert session.take(now, "") == [parcel]
+        assert session.failure is None
+        refuse(session, parcel, "producer_fenced", now)
+        assert list(session.misplaced) == ["orders"]
+        now = again(session, now)
+    assert session.take(now, "") == [parcel]
+    other = add(session, now)
+    refuse(session, parcel, "producer_fenced", now)
     assert session.failure is not None
     assert [each.failure and each.failure.code for each in (parcel, other)] == ["producer_fenced"] * 2
     assert session.buffered == 0
+
+
+def test_what_may_be_stored_keeps_its_numbers_whatever_is_said_of_them() -> None:
+    """The module of `numbering` has the story: the second refusal is that of a leader that was replaced."""
+    session = begun()
+    parcels = sent(session, 2)
+    session.acknowledged(0, "", parcels[0].request_id, 0)
+    session.lost(0, "")
+    assert session.take(0, "") == parcels[1:]
+    refuse(session, parcels[1], "out_of_order_sequence")
+    session.wake(10_000 * MS)
+    assert session.take(10_000 * MS, "") == []
+    assert list(session.misplaced) == ["orders"]
+    now = again(session, 10_000 * MS)
+    assert session.take(now, "") == parcels[1:]
+    assert numbers(parcels[1]) == (7, 0, 1)
+    session.acknowledged(now, "", parcels[1].request_id, 1)
+    assert parcels[1].offset == 1
+    session.check()
+
+
+def test_what_follows_a_batch_that_is_certainly_not_stored_gets_other_numbers_though_its_answers_were_lost() -> None:
+    session = begun()
+    parcels = sent(session, 3)
+    refuse(session, parcels[0], "invalid_request")
+    session.lost(0, "")
+    assert session.take(0, "") == parcels[1:]
+    refuse(session, parcels[1], "out_of_order_sequence")
+    refuse(session, parcels[2], "out_of_order_sequence")
+    session.wake(10_000 * MS)
+    assert session.take(10_000 * MS, "") == parcels[1:]
+    assert [numbers(each) for each in parcels[1:]] == [(7, 1, 0), (7, 1, 1)]
+
+
+def test_a_topic_that_is_forgotten_and_found_again_begins_another_epoch() -> None:
+    session = begun()
+    first = add(session, size=1000)
+    session.take(0, "")
+    session.acknowledged(0, "", first.request_id, 0)
+    session.unroute("orders", Failure("topic_not_found", "said a node that knows little"))
+    session.route(0, Layout("orders", [""], "murmur3", 1 << 20))
+    second = add(session, size=1000)
+    assert session.take(0, "") == [second]
+    assert numbers(second) == (7, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [("unavailable", Outcome.NONE), ("outcome_unknown", Outcome.UNKNOWN), (None, Outcome.UNKNOWN)],
+)
+def test_what_fails_at_last_says_what_all_its_attempts_may_have_done(code: str | None, outcome: Outcome) -> None:
+    session = begun()
+    (parcel,) = sent(session, 1)
+    never_sent = add(session, size=100)
+    if code is None:
+        session.lost(0, "")
+    else:
+        refuse(session, parcel, code)
+    session.abandon(Failure(DROPPED, "left"))
+    assert parcel.failure is not None
+    assert parcel.failure.what_happened is outcome
+    assert never_sent.failure is not None
+    assert never_sent.failure.what_happened is Outcome.NONE
+
+
+def test_messages_for_later_are_numbered_by_themselves_and_told_when_they_are_due() -> None:
+    session = begun()
+    route = session.routes["orders"]
+    later = route.postpone(route.pipelines[0])
+    assert route.postpone(route.pipelines[0]) is later
+    parcel = session.open(0, later, Lane.NORMAL, Due.AFTER)
+    for delay_ms in (50, 2_000, 1):
+        session.add(parcel, (delay_ms, None, b"x", ()), 400)
+    now = add(session, size=1000)
+    assert session.take(0, "") == [parcel, now]
+    assert numbers(parcel) == numbers(now) == (7, 0, 0)
+    session.acknowledged(0, "", parcel.request_id, 5, 1_000_002_000)
+    due = [parcel.due_ms_of(at, delay_ms) for at, delay_ms in enumerate((50, 2_000, 1))]
+    assert due == [1_000_000_050, 1_000_002_000, 1_000_000_001]
+    assert [parcel.offset_of(at) for at in range(3)] == [5, 6, 7]
+    session.check()
 
 
 def test_a_topic_that_was_moved_is_looked_for_and_followed() -> None:
@@ -364,7 +470,7 @@ def test_who_leads_is_not_asked_where_any_broker_will_do() -> None:
     assert session.misplaced == {}
 
 
-@pytest.mark.parametrize("code", ["not_enough_replicas", "timed_out", "not_coordinator"])
+@pytest.mark.parametrize("code", ["not_enough_replicas", "outcome_unknown", "not_coordinator"])
 def test_what_a_cluster_cannot_do_for_now_is_tried_again(code: str) -> None:
     session = begun()
     add(session, size=1000)

@@ -137,7 +137,7 @@ def test_a_node_that_dies_may_have_stored_what_it_was_given() -> None:
     nodes.die("b")
     refusal = nodes["a"].answers[1]
     assert isinstance(refusal, Refusal)
-    assert refusal.code is Code.TIMED_OUT
+    assert refusal.code is Code.OUTCOME_UNKNOWN
     assert "may have been carried out" in refusal.message
 
 

@@ -5,7 +5,7 @@ from goqueue.core.verbs import Code, Fetch, Fetched, PublishBatch, Published, Pu
 from goqueue.core.wishes import Wishes
 
 S = 1_000_000_000
-LATE = Refusal(Code.TIMED_OUT, "not confirmed in time", retry_after_ms=100)
+LATE = Refusal(Code.OUTCOME_UNKNOWN, "not confirmed in time", retry_after_ms=100)
 
 
 def ready() -> tuple[Journal, Wishes]:

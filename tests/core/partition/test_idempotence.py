@@ -168,7 +168,7 @@ def test_a_duplicate_whose_place_is_forgotten_is_not_called_one_when_the_disk_fa
     again = send(partition, sequenced(0))
     partition.take(0)
     partition.disk_failed(0, "Input/output error")
-    assert refused(again)[0] is Code.UNAVAILABLE
+    assert refused(again)[0] is Code.OUTCOME_UNKNOWN
 
 
 def test_a_producer_may_bear_an_id_that_is_never_handed_out() -> None:
@@ -228,7 +228,7 @@ def test_after_a_failed_disk_it_goes_on_from_what_recovery_found() -> None:
     partition.take(0)
     again = send(partition, sequenced(1))
     partition.disk_failed(0, "EIO")
-    assert {refused(lost)[0], refused(again)[0]} == {Code.UNAVAILABLE}
+    assert {refused(lost)[0], refused(again)[0]} == {Code.OUTCOME_UNKNOWN}
     assert refused(send(partition, sequenced(0)))[0] is Code.UNAVAILABLE
     finished(partition)
     state = beginning(partition.log.config, 1)

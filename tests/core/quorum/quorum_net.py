@@ -37,7 +37,7 @@ class Member:
     learners: list[str] = field(factory=list)
     applied: list[str] = field(factory=list)
     applied_end: int = 0
-    answers: list[tuple[int, str]] = field(factory=list)
+    answers: list[tuple[int, str, bool]] = field(factory=list)
     _written_start: int = 0
 
     def begin(self, now: int) -> None:

@@ -94,7 +94,7 @@ class Story:
             if self._said.get(member.name) != brief:
                 self._said[member.name] = brief
                 self.trace.append(f"  {member.name}: {brief}")
-            for number, why_not in member.answers:
+            for number, why_not, _ in member.answers:
                 self.trace.append(f"  {member.name}: answer {number}: {why_not or 'done'}")
             member.answers.clear()
 

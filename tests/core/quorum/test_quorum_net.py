@@ -158,7 +158,7 @@ class Storm:
             for index in range(quorum.log.start, max(self.agreed, default=-1) + 1):
                 is_older = index in self.agreed and self.agreed[index][0] < quorum.term
                 assert not is_older or index < quorum.log.end, "a leader lacks what was agreed"
-        for number, why_not in member.answers:
+        for number, why_not, _ in member.answers:
             asked_at = self.reads.pop((member.name, number), None)
             if asked_at is not None and not why_not:
                 self.confirmed += 1

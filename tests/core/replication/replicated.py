@@ -27,7 +27,7 @@ from tests.core.log.remembered_disk import RememberedDisk
 
 TOPIC_ID = 7
 STREAMS = {Side.DATA: "logs/orders/0", Side.LEDGER: "logs/orders/0/ledger"}
-GONE = Refusal(Code.UNAVAILABLE, "another leads")
+GONE = Refusal(Code.NOT_LEADER, "another leads")
 MS = 1_000_000
 
 

@@ -65,6 +65,6 @@ async def refused(asked: Awaitable[httpx.Response]) -> tuple[int, str, str]:
     """Status, code and field of a call that is refused."""
     answered = await asked
     said = answered.json()
-    assert set(said) == {"error", "code", "field"}, said
+    assert set(said) == {"error", "code", "field", "outcome"}, said
     assert said["error"]
     return answered.status_code, said["code"], said["field"]

@@ -47,7 +47,8 @@ def test_a_defect_is_answered_with_500_and_logged_once(caplog: pytest.LogCapture
 def test_every_refusal_has_its_status_code_sentence_and_field(code: Code) -> None:
     answer = answered(Refusing(Refusal(code, "because", "there", 1500)), Question("GET", "/topics"))
     assert 400 <= answer.status < 500 or answer.status in (503, 504, 507)
-    assert json.loads(answer.body) == {"error": "because", "code": code, "field": "there"}
+    told = {"error": "because", "code": code, "field": "there", "outcome": code.outcome}
+    assert json.loads(answer.body) == told
     assert ("Retry-After", "2") in answer.headers
 
 

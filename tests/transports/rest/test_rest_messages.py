@@ -110,7 +110,7 @@ def test_a_message_that_cannot_be_meant_is_refused_whole_with_the_field(
         async with served.client() as client:
             await orders(client)
             refused = await client.post(f"/topics/orders/{path}", content=body)
-            assert set(refused.json()) == {"error", "code", "field"}
+            assert set(refused.json()) == {"error", "code", "field", "outcome"}
             assert (refused.status_code, refused.json()["field"]) == (status, field)
             assert (await client.get("/topics/orders")).json()["total_messages"] == 0
 

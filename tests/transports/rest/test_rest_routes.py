@@ -71,7 +71,7 @@ def test_required_fields_are_required_in_the_document() -> None:
     schemas = READ["components"]["schemas"]
     assert schemas["MessageDraft"]["required"] == ["value"]
     assert schemas["TopicDraft"]["required"] == ["name"]
-    assert schemas["ErrorReply"]["required"] == ["error", "code", "field"]
+    assert schemas["ErrorReply"]["required"] == ["error", "code", "field", "outcome"]
 
 
 def test_the_page_shows_every_route_and_fetches_nothing() -> None:

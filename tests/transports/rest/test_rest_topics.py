@@ -82,7 +82,7 @@ def test_a_topic_that_cannot_be_made_is_refused_with_the_field(
             await client.post("/topics", json={"name": "taken"})
             refused = await client.post("/topics", json=body)
             said = refused.json()
-            assert set(said) == {"error", "code", "field"}
+            assert set(said) == {"error", "code", "field", "outcome"}
             assert (refused.status_code, said["code"], said["field"]) == (status, code, field)
             assert [topic["name"] for topic in (await client.get("/topics")).json()["topics"]] == ["taken"]
 

@@ -18,6 +18,7 @@ REQUESTS = st.builds(
     batch=st.binary(max_size=400),
     acks=st.sampled_from([v1.Acks.ALL, v1.Acks.LEADER, v1.Acks.NONE]),
     request_id=UINT64,
+    due=st.sampled_from([v1.Due.NOW, v1.Due.AT, v1.Due.AFTER]),
 )
 
 
@@ -25,8 +26,9 @@ REQUESTS = st.builds(
 def test_a_request_says_what_it_said(request_: v1.PublishBatchRequest) -> None:
     opened = open_publish(memoryview(bytes(request_)))
     assert opened is not None
-    topic, partition, batch, acks, request_id = opened
-    assert v1.PublishBatchRequest(topic, partition, bytes(batch), v1.Acks(acks), request_id) == request_
+    topic, partition, batch, acks, request_id, due = opened
+    said = v1.PublishBatchRequest(topic, partition, bytes(batch), v1.Acks(acks), request_id, v1.Due(due))
+    assert said == request_
 
 
 @given(REQUESTS, st.data())
@@ -49,10 +51,10 @@ def compare(content: bytes) -> None:
     opened = open_publish(memoryview(content))
     if opened is None:
         return
-    topic, partition, batch, acks, request_id = opened
+    topic, partition, batch, acks, request_id, due = opened
     decoded = CODEC.decode(v1.PublishBatchRequest, content)
     assert (decoded.topic, decoded.partition, decoded.batch) == (topic, partition, bytes(batch))
-    assert (int(decoded.acks), decoded.request_id) == (acks, request_id)
+    assert (int(decoded.acks), decoded.request_id, int(decoded.due)) == (acks, request_id, due)
 
 
 @given(UINT64, INT64, INT64)
