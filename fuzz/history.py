@@ -42,7 +42,9 @@ class Message:
     value: bytes | None = field(default=None, repr=False)
     topic_ids: list[int | None] = field(factory=list)
     has_sequence: bool = False
+    # How many requests carried it, and how many of these were refused as not carried out.
     sends: int = 0
+    undone: int = 0
     place: Place | None = None
     offset: int = -1
     is_strong: bool = False
@@ -53,6 +55,7 @@ class Message:
     told_due_ms: int = 0
     is_kept: bool = False
     is_kept_strongly: bool = False
+    kept_at: tuple[Place, int] | None = None
     # Whether somebody wanted it cancelled or put off.
     is_doubtful: bool = False
     # Whether it may be sent back from among the dead letters, and how long queues deliver it; 0 for ever.
@@ -145,6 +148,15 @@ class History:
         message.place, message.offset, message.is_strong = place, offset, is_strong
         if place[0] not in self.is_doomed:
             taken[offset] = message
+
+    def kept_back(self, message: Message, place: Place, offset: int) -> None:
+        """A message is promised to be at an offset of a schedule."""
+        is_sure = self.is_strong(place[0]) and place[0] not in self.is_doomed and not message.may_repeat
+        before = message.kept_at
+        if is_sure and before is not None and before[0] == place and before[1] != offset:
+            raise Violation(f"{message.name!r} is kept back at {before[1]} of {place}, and at {offset} as well")
+        message.kept_at = place, offset
+        self.delayed[place, offset] = message
 
     def died(self, node_id: str, *, lingers: bool) -> None:
         """The process is gone, and nothing that was asked of it is answered any more; it may linger with others."""

@@ -45,6 +45,8 @@ class Options:
     producers: int = 2
     consumers: int = 1
     sequenced: int = 0
+    # Producers as the client library has them.
+    library: int = 0
     # Members of consumer groups, of either kind, and who looks after the groups.
     groups: int = 1
     members: int = 0
@@ -165,6 +167,7 @@ def draw_options(random: Random) -> Options:
         _draw_groups(random, options)
     elif drawn < 0.5:
         _draw_work(random, options)
+    _draw_library(random, options)
     return options
 
 
@@ -215,7 +218,15 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     options.p_topic_change = random.choice((0.0, 0.0, 0.01))
     if not options.workers and random.random() < 0.2:
         _draw_upkeep(random, options)
+    _draw_library(random, options)
     return options
+
+
+def _draw_library(random: Random, options: Options) -> None:
+    """Producers of the library, some of whose messages come later."""
+    options.library = random.choice((0, 0, 1, 1, 2))
+    if options.library and not options.p_delay:
+        options.p_delay = random.choice((0.0, 0.0, 0.3))
 
 
 def _draw_members(random: Random, options: Options) -> None:

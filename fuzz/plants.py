@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from attrs import define
+from crc32c import crc32c
 
+from goqueue.core import publishes
+from goqueue.core.client.pipeline import Pipeline
+from goqueue.core.client.session import Session
 from goqueue.core.cluster import plan_isr
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.verbs import IsrChange
@@ -20,7 +24,20 @@ from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.led import Led
 from goqueue.core.log.log import Log
 from goqueue.core.partition.leadership import Leadership
+from goqueue.core.partition.partition import Partition
+from goqueue.core.partition.publishing import Publishing
+from goqueue.core.records.batch import (
+    CRC,
+    CRC_COVERS_FROM,
+    CRC_POSITION,
+    HEADER,
+    NO_EPOCH,
+    NO_PRODUCER,
+    NO_SEQUENCE,
+)
+from goqueue.core.records.varint import Readable
 from goqueue.core.replication.replica import Replica
+from goqueue.core.verbs import Due, Refusal
 from goqueue.core.work.leases import Leases
 from goqueue.core.work.window import Run
 from goqueue.fuzz.options import Options
@@ -151,6 +168,68 @@ def _committing() -> Options:
     )  # fmt: skip
 
 
+# --- refusals, and who sends again
+
+
+def _refused_as_undone(replace: Replace) -> None:
+    """A leader that is replaced says of all that waits that it was not stored."""
+
+    def abandon(partition: Partition, refusal: Refusal) -> list[Publishing]:
+        gathered = [share for gathering in partition._gathering.values() for share in gathering.shares]
+        partition._gathering.clear()
+        partition._recent.forget(partition.log.stream)
+        partition._refuse(gathered, refusal)
+        partition._refuse_waiting(refusal)
+        done, partition.done = partition.done, []
+        return done
+
+    replace(Partition, "abandon", abandon)
+
+
+def _renumbered_at_once(replace: Replace) -> None:
+    """Whatever is refused as out of order is numbered anew, whoever has said so."""
+
+    def renumber(session: Session, pipeline: Pipeline) -> bool:
+        for parcel in pipeline.flight:
+            parcel.is_doubtful = False
+        return session._numbering.renew(pipeline)
+
+    replace(Session, "_renumber", renumber)
+
+
+def _delayed_without_numbers(replace: Replace) -> None:
+    """The schedule forgets who has sent a batch, and takes it as often as it comes."""
+    scheduled = vars(publishes)["scheduled"]
+
+    def anonymous(wall_ms: int, batch: Readable, due: Due, bytes_max: int) -> bytearray | Refusal:
+        content: bytearray | Refusal = scheduled(wall_ms, batch, due, bytes_max)
+        if not isinstance(content, Refusal):
+            header = [*HEADER.unpack_from(content)]
+            header[9:12] = NO_PRODUCER, NO_EPOCH, NO_SEQUENCE
+            HEADER.pack_into(content, 0, *header)
+            CRC.pack_into(content, CRC_POSITION, crc32c(memoryview(content)[CRC_COVERS_FROM:]))
+        return content
+
+    replace(publishes, "scheduled", anonymous)
+
+
+def _sending_again(**others: object) -> Options:
+    """Worlds in which the library's producers lose sight of their leaders."""
+    return _worlds(
+        "isolate", "rift", "pause", "kill", producers=0, library=3, seconds=40, letter_ns_max=50_000_000,
+        think_ns=20_000_000, calamity_lasts_s=(1.0, 3.0), p_letter_loss=0.02, **others,
+    )  # fmt: skip
+
+
+def _changing_leaders() -> Options:
+    """Worlds in which partitions are moved all the time, and nodes hear of it late."""
+    return _worlds(
+        "rift", "pause", "deafen", producers=0, library=3, consumers=0, seconds=60, letter_ns_max=300_000_000,
+        think_ns=20_000_000, calamity_lasts_s=(1.0, 3.0), stewards=3, p_hang_up=0.06, letters_overtake=True,
+        delay_ns_max=400_000_000,
+    )  # fmt: skip
+
+
 PLANTS: dict[str, Plant] = {
     "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: _worlds("crash")),
     "vote-not-saved": Plant(_vote_not_saved, _elections),
@@ -160,6 +239,9 @@ PLANTS: dict[str, Plant] = {
     "lease-not-fenced": Plant(_lease_not_fenced, _working, within=10),
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
     "offset-commit-lost": Plant(_offset_commit_lost, _committing),
+    "refused-as-undone": Plant(_refused_as_undone, _sending_again, within=15),
+    "renumbered-at-once": Plant(_renumbered_at_once, _changing_leaders, within=30),
+    "delayed-without-numbers": Plant(_delayed_without_numbers, lambda: _sending_again(p_delay=0.8)),
 }
 """All plants by their names."""
 

@@ -21,6 +21,7 @@ from goqueue.core.verbs import (
     AlterTopic,
     Code,
     DeleteTopic,
+    Due,
     Fetch,
     Fetched,
     Publish,
@@ -61,6 +62,10 @@ class Witness:
         self._history.asked(asked)
         if isinstance(request, Publish):
             self._note_times(asked, request)
+        elif isinstance(request, PublishBatch) and request.due is not Due.NOW:
+            since_ms = self._sight.least_ms if request.due is Due.AFTER else 0
+            for message, record in zip(asked.messages, records_in(request.batch), strict=True):
+                _note_due(message, since_ms + record.timestamp)
         coordinates = node_id == self._sight.coordinator()
         self._history.deliveries.asked(asked.at, request, coordinates=coordinates)
         self._history.memberships.asked(asked.serial, asked.at, request)
@@ -82,8 +87,7 @@ class Witness:
             message.ttl_ms = record.ttl_ms
             due_ms = self._sight.least_ms + record.delay_ms if record.due_ms is None else record.due_ms
             if record.due_ms is not None or record.delay_ms:
-                # One that is sent again may come by the first time it was sent.
-                message.due_ms = due_ms if message.due_ms is None else min(message.due_ms, due_ms)
+                _note_due(message, due_ms)
 
     def _learn(self, topic: Topic) -> None:
         """What a topic promises is in its settings."""
@@ -232,7 +236,7 @@ class Witness:
             self.acknowledged += 1
             message.is_kept, message.is_kept_strongly = True, self._is_strong(topic_id)
             message.told_due_ms = result.due_ms
-            self._history.delayed[(topic_id, result.partition), result.offset + place] = message
+            self._history.kept_back(message, (topic_id, result.partition), result.offset + place)
         elif result.offset != NO_OFFSET:
             self.acknowledged += 1
             at, is_strong = (topic_id, result.partition), self._is_strong(topic_id)
@@ -257,6 +261,11 @@ class Witness:
         """Whether somebody waits for a change of a topic's settings."""
         requests = (asked.request for asked in self._history.open.values())
         return any(isinstance(request, AlterTopic) and request.name == name for request in requests)
+
+
+def _note_due(message: Message, due_ms: int) -> None:
+    """A message is to come at a time; one that is sent again may come by the first time it was sent."""
+    message.due_ms = due_ms if message.due_ms is None else min(message.due_ms, due_ms)
 
 
 def _topic_name(request: Request) -> str | None:

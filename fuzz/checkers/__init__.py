@@ -29,6 +29,7 @@ from goqueue.fuzz.checkers.replicas import Replicas
 from goqueue.fuzz.checkers.resting import Resting
 from goqueue.fuzz.checkers.retention import Retention
 from goqueue.fuzz.checkers.sequences import Sequences
+from goqueue.fuzz.checkers.undone import Undone
 from goqueue.fuzz.checkers.visibility import Visibility
 from goqueue.fuzz.checkers.votes import Votes
 from goqueue.fuzz.checkers.watermark import Watermark
@@ -38,6 +39,6 @@ OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Leaders, Placements, Repl
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
-    Leasing, KeyOrder, Delays, Endings, Resting,
+    Leasing, KeyOrder, Delays, Endings, Resting, Undone,
     *OF_CLUSTERS,
 )  # fmt: skip
