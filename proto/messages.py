@@ -3,19 +3,15 @@
 A request that cannot be meant is refused here with the field that is wrong: numbers that no enum has, negative offsets
 and times, two times where one is meant. What depends on the broker's state (whether a topic exists, an offset is in
 range, a batch is sound) is for the core to say.
-
-Of publishing there is the client's side as well: `publish_message` and `read_publish_reply`.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import betterproto
 from attrs import define
 
 from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import (
-    Acks,
     Fetch,
     Fetched,
     FindOffset,
@@ -31,7 +27,7 @@ from goqueue.core.verbs import (
 )
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
-from goqueue.proto.refusals import acks, due, invalid, missing, negative, read_refusal, refusal
+from goqueue.proto.refusals import acks, due, invalid, missing, negative, refusal
 
 MESSAGES_MAX = 100_000
 POSITIONS_MAX = 10_000
@@ -42,7 +38,6 @@ NOWHERE = -1
 _NS_PER_MS = 1_000_000
 _LANES: dict[int, Lane] = {int(each): Lane[str(each.name)] for each in v1.Priority}
 _PRIORITIES = {lane: v1.Priority.try_value(number) for number, lane in _LANES.items()}
-_ACKS = {Acks.ALL: v1.Acks.ALL, Acks.LEADER: v1.Acks.LEADER, Acks.NONE: v1.Acks.NONE}
 
 
 @define
@@ -136,41 +131,6 @@ def priority_of(lane: Lane) -> v1.Priority:
 def lane_of(number: int) -> Lane:
     """The lane that a broker told of."""
     return _LANES.get(number, Lane.NORMAL)
-
-
-def publish_message(request: Publish) -> v1.PublishRequest:
-    """Messages for a topic."""
-    drafts = [_draft(record) for record in request.records]
-    return made(v1.PublishRequest, topic=request.topic, messages=drafts, acks=_ACKS[request.acks])
-
-
-def _draft(record: NewRecord) -> v1.NewMessage:
-    return made(
-        v1.NewMessage,
-        key=record.key,
-        value=record.value,
-        headers=headers_of(record.headers),
-        partition=record.partition,
-        timestamp_ms=record.timestamp,
-        priority=_PRIORITIES[record.lane],
-        delay_ms=record.delay_ms or None,
-        deliver_at_ms=record.due_ms,
-        ttl_ms=record.ttl_ms or None,
-    )
-
-
-def read_publish_reply(message: v1.PublishReply) -> PublishReply:
-    """What became of each message."""
-    return PublishReply([_read_result(contents(each)) for each in contents(message)["results"]])
-
-
-def _read_result(fields: dict[str, Any]) -> Published | Refusal:
-    if fields["refusal"].code:
-        return read_refusal(fields["refusal"])
-    due_ms = fields["deliver_at_ms"]
-    return Published(
-        fields["partition"], fields["offset"], fields["timestamp_ms"], NOWHERE if due_ms is None else due_ms
-    )
 
 
 def publish_batch_request(message: v1.PublishBatchRequest) -> PublishBatch | Refusal:

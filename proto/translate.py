@@ -1,8 +1,8 @@
 """From the messages of `v1` to the core's verbs and back, all of it by one name: `translate.publish_request(…)`.
 
 A function that ends in `_request` takes a message and gives the verb, or a `Refusal` that names the wrong field; every
-other one takes the core's reply and gives the message. Of publishing there is the client's side as well:
-`publish_message` and `read_publish_reply`. Nothing is decided here; the work is in `topics.py` and `messages.py`.
+other one takes the core's reply and gives the message. Nothing is decided here; the work is in `topics.py` and
+`messages.py`.
 """
 
 from goqueue.proto.messages import (
@@ -18,10 +18,8 @@ from goqueue.proto.messages import (
     new_record,
     publish_batch_reply,
     publish_batch_request,
-    publish_message,
     publish_reply,
     publish_request,
-    read_publish_reply,
     subscribe_reply,
     subscribe_request,
 )
@@ -66,10 +64,8 @@ __all__ = [
     "node",
     "publish_batch_reply",
     "publish_batch_request",
-    "publish_message",
     "publish_reply",
     "publish_request",
-    "read_publish_reply",
     "refusal",
     "setting",
     "subscribe_reply",

@@ -6,8 +6,8 @@ that an answer costs the same for one message as for a thousand. Receipts that f
 
 A slip whose answer was lost is sent again, ahead of what was said since. To acknowledge twice is no mistake; to give
 back or to reject twice is refused the second time, and then what was meant has happened, one way or the other: such a
-refusal counts as done. What the broker cannot do for the time being is tried again too, until it has been tried for
-long enough.
+refusal counts as done. It does not where all refusals before it said that nothing was done. What the broker cannot do
+for the time being is tried again too, until it has been tried for long enough.
 
 Invariants: a slip waits, is under way under one number, pauses, or is done; what is done has no runs left to be sent.
 """
@@ -19,7 +19,7 @@ from attrs import define, field
 
 from goqueue.core.client.failure import DROPPED, PASSING, Failure
 from goqueue.core.client.grants import Grant, add_receipt
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.verbs import Code, Outcome, Refusal
 from goqueue.core.work.verbs import (
     AckWork,
     ExtendWork,
@@ -77,6 +77,8 @@ class Slip:
     runs: list[ReceiptRun] = field(factory=list)
     count: int = 0
     sent: int = 0
+    # Whether it was sent and not answered, or the answer left open what was done.
+    is_doubtful: bool = False
     # By our clock, when it was first sent.
     begun: int = 0
     is_done: bool = False
@@ -90,6 +92,14 @@ class Slip:
         """One message more."""
         self.count += 1
         add_receipt(self.runs, stem, offset)
+
+    def note(self, failure: Failure) -> None:
+        """A request, or a part of it, was refused."""
+        self.is_doubtful = self.is_doubtful or failure.what_happened is Outcome.UNKNOWN
+
+    def as_a_whole(self, failure: Failure) -> Failure:
+        """The failure of the last attempt, which then says of all attempts what they have done."""
+        return failure.in_doubt() if self.is_doubtful else failure.undone()
 
     def look(self, stem: str, offset: int) -> Failure | None:
         """What became of a message, for somebody who asks."""
@@ -188,7 +198,7 @@ class Settling:
     def _opened(self, saying: Saying) -> Slip:
         slip = Slip(saying)
         if self._closed is not None:
-            slip.failure, slip.is_done = self._closed, True
+            slip.failure, slip.is_done = self._closed.undone(), True
             return slip
         full = self._open.pop(saying.key, None)
         if full is not None:
@@ -232,11 +242,12 @@ class Settling:
         pause_ms = 0
         for each in done.refusals:
             failure = _failure(each)
+            slip.note(failure)
             if self._is_passing(now, slip, failure):
                 add_receipt(rest, each.stem, each.offset)
                 pause_ms = max(pause_ms, failure.retry_after_ms)
             elif not _has_happened(slip, failure):
-                slip.failures[each.stem, each.offset] = failure
+                slip.failures[each.stem, each.offset] = slip.as_a_whole(failure)
         if rest:
             slip.runs = rest
             self._pause(now, slip, pause_ms)
@@ -248,12 +259,13 @@ class Settling:
         slip = self._under_way.pop(number, None)
         if slip is None:
             return
+        slip.note(failure)
         if self._is_passing(now, slip, failure):
             self._pause(now, slip, failure.retry_after_ms)
             return
         for run in slip.runs:
             for offset in range(run.first_offset, run.first_offset + run.count):
-                slip.failures[run.stem, offset] = failure
+                slip.failures[run.stem, offset] = slip.as_a_whole(failure)
         self._finish(slip)
 
     def _is_passing(self, now: int, slip: Slip, failure: Failure) -> bool:
@@ -271,6 +283,8 @@ class Settling:
 
     def lost(self) -> None:
         """What is under way will not be answered: it is to be sent again, ahead of everything else."""
+        for slip in self._under_way.values():
+            slip.is_doubtful = True
         self._again[:0] = self._under_way.values()
         self._under_way = {}
 
@@ -297,15 +311,17 @@ class Settling:
         """Send nothing more; what has no answer fails, and so does what is said from here on."""
         self._closed = failure = Failure(DROPPED, why)
         slips = self.unanswered()
+        for slip in self._under_way.values():
+            slip.is_doubtful = True
         self._under_way, self._again, self._open, self._paused = {}, [], {}, []
         self._acks, self.waiting = None, 0
         for slip in slips:
             if slip.sent and slip.failures:
                 for run in slip.runs:
                     for offset in range(run.first_offset, run.first_offset + run.count):
-                        slip.failures[run.stem, offset] = failure
+                        slip.failures[run.stem, offset] = slip.as_a_whole(failure)
             else:
-                slip.failure = failure
+                slip.failure = slip.as_a_whole(failure)
             self._finish(slip)
 
     def check(self) -> None:
@@ -330,7 +346,7 @@ def failure_of(refusal: Refusal) -> Failure:
 
 def _has_happened(slip: Slip, failure: Failure) -> bool:
     """Whether a refusal says what the attempt before it did."""
-    if slip.sent < 2:
+    if not slip.is_doubtful:
         return False
     verb = slip.saying.verb
     if verb in (Verb.NACK, Verb.RELEASE):

@@ -104,7 +104,9 @@ def scheduled(wall_ms: int, batch: Readable, due: Due, bytes_max: int) -> bytear
         due_ms = due_at(wall_ms, record.timestamp, None) if due is Due.AFTER else due_at(wall_ms, 0, record.timestamp)
         if isinstance(due_ms, Refusal):
             return Refusal(due_ms.code, due_ms.message, "batch")
-        headers = shifted(record.headers, wall_ms) if due is Due.AFTER else record.headers
+        # What is due already bears the time at which it is delivered, or retention would take it for old.
+        due_ms = max(due_ms, wall_ms)
+        headers = shifted(record.headers, due_ms - record.timestamp) if record.headers else ()
         entries.append((due_ms, record.key, record.value, headers))
     content = encode(
         entries,

@@ -10,7 +10,7 @@ that place.
 from typing import get_args
 
 from goqueue.core.cluster.verbs import ClusterRequest, DescribeCluster, DescribeReassignments, MeasureCluster
-from goqueue.core.dead.verbs import BrowseDead, CountDead, DescribeRedrive, ListDeadTopics, ListRedrives
+from goqueue.core.dead.verbs import BrowseDead, CountDead, DescribeRedrive, FindMoved, ListDeadTopics, ListRedrives
 from goqueue.core.delay.verbs import GetDelayed, ListDelayed, MeasureDelays
 from goqueue.core.groups.verbs import (
     CommitOffsets,
@@ -37,7 +37,7 @@ from goqueue.core.verbs import (
     ListTopics,
     PublishBatch,
 )
-from goqueue.core.work.verbs import AckWork, ExtendWork, MeasureLanes, MeasureWork, PollWork
+from goqueue.core.work.verbs import AckWork, DescribeQueues, ExtendWork, MeasureLanes, MeasureWork, PollWork
 
 _REPEATABLE: frozenset[type] = frozenset(
     (
@@ -53,7 +53,7 @@ _LOOKING: frozenset[type] = frozenset(
         Fetch, FindOffset, InitProducer, ListTopics, DescribeTopic, DescribePartitions, DescribeNode, WatchGroup,
         PollGroup, FetchOffsets, ListGroups, DescribeGroup, DescribeRebalances, MeasureGroups, PollWork, MeasureWork,
         MeasureLanes, GetDelayed, ListDelayed, MeasureDelays, BrowseDead, ListDeadTopics, DescribeRedrive, ListRedrives,
-        CountDead, DescribeCluster, MeasureCluster, DescribeReassignments,
+        CountDead, FindMoved, DescribeQueues, DescribeCluster, MeasureCluster, DescribeReassignments,
     )
 )  # fmt: skip
 

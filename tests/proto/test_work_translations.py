@@ -13,7 +13,7 @@ from goqueue.core.dead import verbs as dead_verbs
 from goqueue.core.delay import verbs as delay_verbs
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Acks, Code, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work import verbs as work_verbs
 from goqueue.core.work.receipts import Seal, spelled_offset
 from goqueue.core.work.verbs import AckWork, ReceiptRun
@@ -162,36 +162,6 @@ def test_an_answer_of_the_server_is_the_same_at_a_client(answer: str, drawn: st.
     read = getattr(module, f"read_{answer}")
     assert read(arrived(message)) == reply
     assert read(message) == reply
-
-
-records = st.builds(
-    NewRecord,
-    st.none() | octets,
-    st.none() | octets,
-    headers,
-    st.none() | uint32,
-    st.none() | times,
-    st.sampled_from(Lane),
-    ttl_ms=uint32,
-)
-postponed = st.builds(NewRecord, st.none(), octets, due_ms=times) | st.builds(
-    NewRecord, st.none(), octets, delay_ms=uint64
-)
-
-
-@given(request=st.builds(Publish, names, st.lists(records | postponed, min_size=1, max_size=3), st.sampled_from(Acks)))
-def test_messages_to_be_published_are_the_same_at_the_server(request: Publish) -> None:
-    assert translate.publish_request(arrived(translate.publish_message(request))) == request
-
-
-@given(
-    reply=st.builds(
-        PublishReply,
-        st.lists(st.builds(Published, uint32, times, times, st.integers(-1, INT64_MAX)) | refusals, max_size=3),
-    )
-)
-def test_where_messages_went_is_the_same_at_the_client(reply: PublishReply) -> None:
-    assert translate.read_publish_reply(arrived(translate.publish_reply(reply))) == reply
 
 
 def test_what_a_message_leaves_out_is_the_usual() -> None:

@@ -2,7 +2,7 @@
 
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.settling import RECEIPTS_MAX, RELEASE, Saying, Settling, Slip, Verb
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.verbs import Code, Outcome, Refusal
 from goqueue.core.work.verbs import (
     AckWork,
     ExtendWork,
@@ -118,6 +118,20 @@ def test_the_second_time_a_refusal_may_say_what_the_first_did() -> None:
     assert slip.look("a", 1) is not None
 
 
+def test_a_refusal_after_one_that_says_that_nothing_was_done_is_no_sign_of_success() -> None:
+    for code, is_fine in ((Code.UNAVAILABLE, False), (Code.OUTCOME_UNKNOWN, True)):
+        settling = Settling(TIMEOUT)
+        slip = settling.say(NACK, "a", 1)
+        settling.take(0, 1)
+        settling.refused(0, 1, Failure(str(code), "later"))
+        settling.wake(SECOND)
+        settling.take(SECOND, 2)
+        settling.answered(SECOND, 2, WorkDone(0, [refusal("a", 1, Code.RECEIPT_EXPIRED)]))
+        failure = slip.look("a", 1)
+        assert (failure is None) == is_fine, code
+        assert failure is None or failure.what_happened is Outcome.NONE
+
+
 def test_what_cannot_be_done_for_now_is_tried_again_alone_and_not_for_ever() -> None:
     settling = Settling(TIMEOUT)
     slip = settling.say(Saying(Verb.ACK), "a", 1)
@@ -156,8 +170,11 @@ def test_closing_fails_what_has_no_answer_and_what_is_said_from_then_on() -> Non
     settling.close("it was left")
     assert settled(settling) == [sent, waiting]
     later = settling.say(REJECT, "a", 3)
-    assert [slip.look("a", at) for slip, at in ((sent, 1), (waiting, 2), (later, 3))] == [
-        Failure("dropped", "it was left")
-    ] * 3
+    told = [slip.look("a", at) for slip, at in ((sent, 1), (waiting, 2), (later, 3))]
+    assert [(why.code, why.what_happened) for why in told if why is not None] == [
+        ("dropped", Outcome.UNKNOWN),
+        ("dropped", Outcome.NONE),
+        ("dropped", Outcome.NONE),
+    ]
     assert settling.is_idle
     assert settling.take(0, 2) == []

@@ -10,6 +10,7 @@ from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
 from goqueue.core.forwarding.messages import ANY_LIFE, Forwarded
 from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own
 from goqueue.core.groups.verbs import GroupHeartbeat
+from goqueue.core.records.build import encode
 from goqueue.core.verbs import (
     Code,
     CreateTopic,
@@ -139,6 +140,21 @@ def test_a_node_that_dies_may_have_stored_what_it_was_given() -> None:
     assert isinstance(refusal, Refusal)
     assert refusal.code is Code.OUTCOME_UNKNOWN
     assert "may have been carried out" in refusal.message
+
+
+def test_what_a_dead_node_may_have_done_is_not_undone_by_what_others_refuse() -> None:
+    """A numbered batch may be given to the next leader as well; that there is none says nothing of the first."""
+    nodes = cluster()
+    nodes["b"].parks = (PublishBatch,)
+    content = encode([(1, None, b"v", ())], producer_id=7, producer_epoch=0, base_sequence=0)
+    nodes["a"].ask(1, PublishBatch("orders", 2, content))
+    nodes.run()
+    nodes.lead("orders", 2, "")
+    nodes.die("b")
+    nodes.wait(60)
+    refusal = nodes["a"].answers[1]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.OUTCOME_UNKNOWN
 
 
 def test_a_node_that_has_stopped_as_planned_is_not_waited_for() -> None:

@@ -5,8 +5,10 @@ The scenarios are those of KIP-101, KIP-279 and KIP-497, and what a disk adds to
 
 from goqueue.core.log.config import Fsync
 from goqueue.core.log.effects import Read
-from goqueue.core.verbs import Acks, Code, Fetch, Refusal, Side
-from tests.core.replication.replicated import Cluster, code_of, offsets
+from goqueue.core.partition.publishing import Publishing
+from goqueue.core.verbs import Acks, Code, Fetch, NewRecord, Refusal, Side
+from tests.core.log.batches import WALL_MS
+from tests.core.replication.replicated import GONE, Cluster, code_of, offsets
 
 
 def led(*names: str, **options: object) -> Cluster:
@@ -290,3 +292,15 @@ def test_sides_that_differ_are_cut_each_for_itself() -> None:
     cluster.pass_time(3_000)
     assert cluster.site("a").stored(Side.LEDGER) == []
     assert values(cluster, "a") == [b"kept"]
+
+
+def test_a_leader_that_is_replaced_says_of_each_publish_whether_it_was_appended() -> None:
+    cluster = led("a", "b")
+    cluster.cut = {("a", "b"), ("b", "a")}
+    appended = cluster.site("a").publish(b"appended")
+    cluster.site("a").turn()
+    gathered = Publishing(2, [None], 1)
+    cluster.site("a").leader().gather(0, WALL_MS, gathered, [NewRecord(None, b"gathered")], [0])
+    cluster.agree("b", ["b"], "b")
+    cluster.tell("a")
+    assert (code_of(appended), code_of(gathered)) == (Code.OUTCOME_UNKNOWN, GONE.code)
