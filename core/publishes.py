@@ -122,14 +122,14 @@ class Publishes:
         if isinstance(partition, Refusal):
             self._answer(to, partition)
             return
-        refusal = self._disk_full(to)
-        if refusal is not None and not is_repetition(partition.log.producers, request.batch):
-            self._answer(to, refusal)
-            return
         acks = request.acks
         publishing = Publishing(to, [None], 1, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
         if request.due is not Due.NOW:
             self._publish_batch_later(now, publishing, request)
+            return
+        refusal = self._disk_full(to)
+        if refusal is not None and not is_repetition(partition.log.producers, request.batch):
+            self._answer(to, refusal)
             return
         partition.publish_batch(now, request.batch, publishing)
         self._touch(partition)
@@ -145,10 +145,13 @@ class Publishes:
         if isinstance(batch, Refusal):
             self._answer(publishing.to, PublishReply([batch]))
             return
-        if Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic):
+        full = self._disk_full(publishing.to)
+        if full is None and (Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic)):
             self._delays.publish(request.topic, HeldBack(publishing, request, [0]))
             return
         schedule = leader.partition(request.partition, Side.SCHEDULE)
+        if full is not None and (isinstance(schedule, Refusal) or not is_repetition(schedule.log.producers, batch)):
+            schedule = full
         if isinstance(schedule, Refusal):
             self._answer(publishing.to, PublishReply([schedule]))
             return

@@ -14,6 +14,7 @@ from attrs import define
 from crc32c import crc32c
 
 from goqueue.core import publishes
+from goqueue.core.client.failure import Failure
 from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.session import Session
 from goqueue.core.cluster import plan_isr
@@ -37,7 +38,7 @@ from goqueue.core.records.batch import (
 )
 from goqueue.core.records.varint import Readable
 from goqueue.core.replication.replica import Replica
-from goqueue.core.verbs import Due, Refusal
+from goqueue.core.verbs import Code, Due, Refusal
 from goqueue.core.work.leases import Leases
 from goqueue.core.work.window import Run
 from goqueue.fuzz.options import Options
@@ -187,13 +188,21 @@ def _refused_as_undone(replace: Replace) -> None:
 
 
 def _renumbered_at_once(replace: Replace) -> None:
-    """Whatever is refused as out of order is numbered anew, whoever has said so."""
+    """Whatever is refused as out of order is numbered anew, whoever has said so, and with all that is in flight."""
+    refused = Session.refused
+
+    def hasty(session: Session, now: int, address: str, request_id: int, failure: Failure) -> None:
+        parcel = session._place(address).awaiting.get(request_id)
+        refused(session, now, address, request_id, failure)
+        if parcel is not None and failure.code == Code.OUT_OF_ORDER:
+            parcel.pipeline.renumbers = True
 
     def renumber(session: Session, pipeline: Pipeline) -> bool:
         for parcel in pipeline.flight:
             parcel.is_doubtful = False
         return session._numbering.renew(pipeline)
 
+    replace(Session, "refused", hasty)
     replace(Session, "_renumber", renumber)
 
 

@@ -22,16 +22,16 @@ from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import (
     Acks,
     Code,
-    DescribePartitions,
+    DescribeTopic,
     Due,
     InitProducer,
     Outcome,
-    PartitionReply,
     ProducerReply,
     PublishBatch,
     Published,
     PublishReply,
     Refusal,
+    TopicReply,
 )
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
@@ -101,9 +101,9 @@ class LibraryProducer(Client):
             return self._ask_about(topic)
         return self._next_batch()
 
-    def _ask_about(self, topic: str) -> DescribePartitions:
+    def _ask_about(self, topic: str) -> DescribeTopic:
         self._asked_about.add(topic)
-        return DescribePartitions(topic)
+        return DescribeTopic(topic)
 
     def _add(self, route: Route) -> None:
         """A message more, to be delivered now or later."""
@@ -148,7 +148,7 @@ class LibraryProducer(Client):
             self._is_asking = False
             if isinstance(reply, ProducerReply):
                 session.identify(reply.producer_id, reply.epoch)
-        elif isinstance(request, DescribePartitions):
+        elif isinstance(request, DescribeTopic):
             self._asked_about.discard(request.name)
             self._found(request.name, reply)
         else:
@@ -159,9 +159,8 @@ class LibraryProducer(Client):
 
     def _found(self, topic: str, reply: Reply) -> None:
         session = self._session
-        if isinstance(reply, list):
-            count = sum(isinstance(one, PartitionReply) for one in reply)
-            session.route(self.now, Layout(topic, [ADDRESS] * count, "murmur3", 1 << 20))
+        if isinstance(reply, TopicReply):
+            session.route(self.now, Layout(topic, [ADDRESS] * reply.partitions, "murmur3", 1 << 20))
         elif isinstance(reply, Refusal) and topic in session.misplaced and reply.code in _GONE:
             session.unroute(topic, _failure(reply))
 
@@ -177,7 +176,7 @@ class LibraryProducer(Client):
         """The connection is gone, and with it the answers to all that was sent over it."""
         if isinstance(request, InitProducer):
             self._is_asking = False
-        elif isinstance(request, DescribePartitions):
+        elif isinstance(request, DescribeTopic):
             self._asked_about.discard(request.name)
         elif self._take_sent(request) is not None:
             self._session.lost(self.now, ADDRESS)

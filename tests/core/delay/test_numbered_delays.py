@@ -170,3 +170,13 @@ def test_single_messages_and_batches_share_a_schedule() -> None:
     assert isinstance(reply, PublishReply)
     cluster.advance(3_000)
     assert sorted(read(cluster, cluster.leader("orders"))) == [b"batch", b"more", b"single"]
+
+
+def test_a_full_disk_refuses_what_is_not_there_and_knows_what_is() -> None:
+    cluster = with_topic()
+    sent = batch((60_000, b"one"), sequence=0)
+    first = taken(cluster, "n1", sent)
+    cluster.node(cluster.leader("orders")).disk_room(cluster.now, True)
+    assert code_of(cluster, "n1", batch((60_000, b"two"), sequence=1)) is Code.DISK_FULL
+    assert taken(cluster, "n1", sent) == first
+    assert len(listed(cluster, "n1")) == 1
