@@ -86,11 +86,14 @@ def read(runtime: Runtime, answers: list[Reply]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "provoke", "named"),
-    [("finish_sync", publish, "logs/orders/0: sync failed"), ("read_into", read, "a Reading failed")],
+    ("call", "provoke", "named", "code"),
+    [
+        ("finish_sync", publish, "logs/orders/0: sync failed", Code.OUTCOME_UNKNOWN),
+        ("read_into", read, "a Reading failed", Code.SHUTTING_DOWN),
+    ],
 )
 def test_what_fails_in_a_thread_and_is_no_error_of_the_disk_ends_the_broker(
-    tmp_path: Path, call: str, provoke: Callable[[Runtime, list[Reply]], None], named: str
+    tmp_path: Path, call: str, provoke: Callable[[Runtime, list[Reply]], None], named: str, code: Code
 ) -> None:
     error, answers = ending_of(DefectiveDisk(str(tmp_path), call), provoke)
     assert isinstance(error, DefectError)
@@ -98,7 +101,7 @@ def test_what_fails_in_a_thread_and_is_no_error_of_the_disk_ends_the_broker(
     assert str(error).endswith(": planted)")
     assert isinstance(error.__cause__, ZeroDivisionError)
     assert answers
-    assert all(isinstance(answer, Refusal) and answer.code is Code.SHUTTING_DOWN for answer in answers)
+    assert all(isinstance(answer, Refusal) and answer.code is code for answer in answers)
 
 
 def test_the_folder_is_free_for_the_next_process_which_has_all_that_was_acknowledged(tmp_path: Path) -> None:
