@@ -126,6 +126,20 @@ def forget(node: str, accept_loss: bool, yes: bool, form: str, server: Server) -
 
 
 @cluster.command()
+@_node
+@click.option("--accept-loss", is_flag=True, help="What only that node had may be lost.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@form_option
+@server_option
+def readmit(node: str, accept_loss: bool, yes: bool, form: str, server: Server) -> None:
+    """Let NODE, which has lost its data folder, come back with an empty one: it copies its replicas from others."""
+    if not yes:
+        confirm(f"Give up the old data folder of {node}?", "give it up", f"{node} was not readmitted")
+    found = ask(server, "POST", node_path(node, f"/readmit?accept_loss={'true' if accept_loss else 'false'}"))
+    _tell(form, found, f"{node} may come back with an empty data folder")
+
+
+@cluster.command()
 @click.argument("topic", required=False, default="")
 @click.option("-p", "--partition", type=click.IntRange(min=0), help="Only this partition of it.")
 @form_option

@@ -30,9 +30,10 @@ from goqueue.core.producer_ids import ProducerIdSupply
 from goqueue.core.proposals import Agreed, Answer, Pending, Proposals, not_controller
 from goqueue.core.quorum.entries import SNAPSHOT, Entry, QuorumError, Vote, encode_snapshot
 from goqueue.core.quorum.journal import Journal
-from goqueue.core.quorum.messages import QuorumMessage
+from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.quorum.quorum import Tuning
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, RemoveVoter
+from goqueue.core.quorum.voter_id import node_of, voter_id
 from goqueue.core.ready import Letter, SaveVote
 from goqueue.core.verbs import Code, InitProducer, Refusal
 
@@ -89,6 +90,7 @@ class Agreement:
         plans: Mapping[type, PlanOf],
     ) -> None:
         self.node_id = node_id
+        self._disk_id = options.disk_id if options is not None else ""
         self.letters: list[Letter] = []
         self.takes: tuple[type, ...] = (MakeOwnTopic, AddSide, FinishDelete, InitProducer, *_OF_THE_QUORUM)
         self._clock = clock
@@ -98,7 +100,8 @@ class Agreement:
         tuning = Tuning(is_alone=True)
         if options is not None:
             tuning = Tuning(options.election_ns, options.quorum_heartbeat_ns)
-        self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, node_id, tuning, random)
+        own_id = voter_id(node_id, self._disk_id)
+        self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, own_id, tuning, random)
         self._quorum = self._journal.quorum
         self._applied = Applied()
         self._waiting: deque[tuple[int | None, object]] = deque()
@@ -135,8 +138,22 @@ class Agreement:
 
     @property
     def voters(self) -> list[str]:
-        """Who votes for controllers."""
+        """The voter ids of those who vote for controllers."""
         return self._quorum.membership.voters
+
+    @property
+    def are_voters_agreed(self) -> bool:
+        """Whether it is agreed that these vote, so that another change may follow."""
+        return self._quorum.membership.changed_at < self._quorum.agreed
+
+    def has_caught_up(self, now: int, node_id: str) -> bool:
+        """Whether a registered node has all that is agreed on its disk, as far as this node knows as the controller."""
+        return self._quorum.has_caught_up(now, self.state.voter(node_id))
+
+    @property
+    def is_founding(self) -> bool:
+        """Whether this node is a founder that waits for the others."""
+        return self._quorum.is_founding
 
     @property
     def is_controller(self) -> bool:
@@ -146,8 +163,12 @@ class Agreement:
     @property
     def controller(self) -> str:
         """The node that is the controller; empty where none is known, or it has only just been elected."""
-        leader = self._quorum.leader
+        leader = node_of(self._quorum.leader)
         return leader if leader != self.node_id or self.is_controller else ""
+
+    @property
+    def _leads(self) -> bool:
+        return self._quorum.leader == self._quorum.own_id
 
     # --- what the driver reports
 
@@ -155,9 +176,7 @@ class Agreement:
         """The log was recovered: at first, after its disk failed, or after a cut. Raises QuorumError."""
         saved = Vote(vote.term, vote.vote) if vote is not None else Vote()
         is_first, held = self._journal.log is None, [*entries]
-        # A log that names no voters is of a node that was alone.
-        founders = [self.node_id] if held else self._founders
-        if self._journal.opened(now, state, held, saved, founders):
+        if self._journal.opened(now, state, held, saved, self._founders):
             if is_first:
                 log = self._quorum.log
                 self._applied.begin(0 if log.is_hollow else log.start)
@@ -171,12 +190,13 @@ class Agreement:
             return
         if self._quorum.log.is_hollow:
             raise QuorumError("the metadata in this folder was being replaced: start the node with its peers")
-        if self.voters == [self.node_id]:
+        voters = [node_of(one) for one in self.voters]
+        if voters == [self.node_id]:
             return
-        if len(self.voters) == 1:
-            message = f"the metadata in this folder is of node {self.voters[0]}, and this is {self.node_id}: start it"
-            raise QuorumError(f"{message} with the node id {self.voters[0]}, or with another data folder")
-        message = f"the metadata in this folder is of a cluster, in which {', '.join(self.voters)} vote: start the node"
+        if len(voters) == 1:
+            message = f"the metadata in this folder is of node {voters[0]}, and this is {self.node_id}: start it"
+            raise QuorumError(f"{message} with the node id {voters[0]}, or with another data folder")
+        message = f"the metadata in this folder is of a cluster, in which {', '.join(voters)} vote: start the node"
         raise QuorumError(f"{message} with its peers")
 
     def synced(self, now: int, token: SyncToken) -> None:
@@ -198,10 +218,11 @@ class Agreement:
         self._quorum.vote_saved(now, Vote(vote.term, vote.vote))
         self._after(now)
 
-    def receive(self, now: int, sender: str, message: QuorumMessage) -> None:
-        """Take a letter of another node. Raises ProtocolError."""
-        if self.log is not None:
-            self._quorum.receive(now, sender, message)
+    def receive(self, now: int, sender: str, letter: QuorumLetter) -> None:
+        """Take a letter of another node, unless its log is another cluster's. Raises ProtocolError."""
+        own = self._quorum.membership.current.origin
+        if self.log is not None and (letter.origin == own or not letter.origin or not own):
+            self._quorum.receive(now, voter_id(sender, letter.disk_id), letter.message)
             self._after(now)
 
     def peer_lost(self, now: int, peer: str) -> None:
@@ -216,7 +237,7 @@ class Agreement:
 
     def ask(self, now: int, to: int | None, request: object) -> None:
         """Put a request in line; it is answered when it is agreed on, or will not be."""
-        if self._quorum.leader != self.node_id and not self._quorum.tuning.is_alone:
+        if not self._leads and not self._quorum.tuning.is_alone:
             self._answers.append((to, not_controller(self.controller)))
         elif isinstance(request, AddVoter | RemoveVoter | MoveController | Confirm):
             self._asked_count += 1
@@ -257,7 +278,7 @@ class Agreement:
     def _plan_waiting(self, now: int) -> None:
         if self._is_long():
             content = METADATA_CODEC.encode(self.state.snapshot())
-            index = self._quorum.propose(SNAPSHOT, encode_snapshot(self.voters, content))
+            index = self._quorum.propose(SNAPSHOT, encode_snapshot(self._quorum.membership.current, content))
             self._proposals.add(index, Pending(None, Summarize(), self.term, _NEVER))
             return
         state, last, count = self.state, -1, 0
@@ -317,11 +338,11 @@ class Agreement:
             self._begin_anew()
         self._apply(now)
         self._answer_asked()
-        has_office = self._quorum.leader == self.node_id
+        has_office = self._leads
         if self._had_office and not has_office:
             self._refuse_waiting(not_controller(self.controller))
         self._had_office = has_office
-        self._quorum.observe(now, sorted(self.state.nodes))
+        self._quorum.observe(now, [self.state.voter(node_id) for node_id in sorted(self.state.nodes)])
 
     def _begin_anew(self) -> None:
         """The log begins with what stands for entries that were never seen here, unless they were."""
@@ -360,7 +381,7 @@ class Agreement:
                 self._answers.append((to, None))
             elif is_begun:
                 self._answers.append((to, Refusal(Code.OUTCOME_UNKNOWN, why_not, retry_after_ms=1000)))
-            elif self._quorum.leader != self.node_id:
+            elif not self._leads:
                 self._answers.append((to, not_controller(self.controller)))
             else:
                 self._answers.append((to, Refusal(Code.UNAVAILABLE, why_not, retry_after_ms=1000)))
@@ -384,7 +405,9 @@ class Agreement:
         self.proceed(now)
         self._quorum.flush(now)
         self._answer_asked()
-        self.letters.extend(Letter(to, message) for to, message in self._quorum.take_letters())
+        origin = self._quorum.membership.current.origin
+        for to, message in self._quorum.take_letters():
+            self.letters.append(Letter(node_of(to), QuorumLetter(self._disk_id, origin, message)))
         return self._journal.take(now)
 
     def take_votes(self) -> list[SaveVote]:

@@ -38,7 +38,7 @@ from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.dispatch import Dispatch
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
-from goqueue.core.quorum.messages import QuorumMessage
+from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.quorum.verbs import MoveController
 from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.messages import ReplicationMessage
@@ -148,7 +148,15 @@ class Peering:
         agreement, controller = self._agreement, self.controller
         liveness = controller.liveness if controller.is_active else None
         voters = agreement.voters
-        return describe_cluster(now, agreement.state, agreement.controller, agreement.term, voters, liveness)
+        absence = self._absence(now)
+        return describe_cluster(now, agreement.state, agreement.controller, agreement.term, voters, liveness, absence)
+
+    def _absence(self, now: int) -> str:
+        """Why this node takes no part in the cluster at the moment; empty while it does."""
+        if self._agreement.is_founding and not self._agreement.controller:
+            founders = ", ".join(self._options.founders)
+            return f"this node founds a cluster, and waits until all founders are there: {founders}"
+        return self.attendance.absence(now)
 
     def ask_others(self, now: int, to: int, caller: Caller, request: Any) -> bool:  # noqa: ANN401 - requests, wishes
         """Have another node see to a request if it is another's; False where it is to be carried out here."""
@@ -163,7 +171,7 @@ class Peering:
         kind = type(message)
         if kind in _REPLICATION:
             self.replication.receive(now, sender, message)
-        elif kind in _QUORUM:
+        elif kind is QuorumLetter:
             self._agreement.receive(now, sender, message)
         elif kind is Ends:
             self._led.horizon.heard(message)
@@ -232,6 +240,8 @@ class Peering:
         elif self._was_controller and not is_controller:
             self.controller.lost()
         self._was_controller = is_controller
+        if is_controller and self._agreement.are_voters_agreed:
+            self.controller.voters_agreed(now, self._agreement.voters)
 
     def look(self, now: int) -> None:
         """See whether this node may still act as a leader: it may have slept since it was last told so."""
@@ -248,7 +258,7 @@ class Peering:
     @property
     def has_left(self) -> bool:
         """Whether others lead all that they can, and another is the controller."""
-        is_replaced = not self.controller.is_active or self._agreement.voters == [self._led.node_id]
+        is_replaced = not self.controller.is_active or len(self._agreement.voters) == 1
         return self.attendance.has_left and is_replaced
 
     # --- time and output
@@ -262,7 +272,7 @@ class Peering:
     def wake(self, now: int) -> None:
         """Do what time alone brings about."""
         agreement = self._agreement
-        for request in self.controller.wake(now, agreement.state, agreement.voters):
+        for request in self.controller.wake(now, agreement.state, agreement.voters, agreement.has_caught_up):
             agreement.ask(now, None, request)
         self.replication.wake(now)
         self.dispatch.wake(now)
@@ -318,4 +328,3 @@ def _adding(leader: TopicLeader, partition: Partition) -> list[str]:
 
 
 _REPLICATION = frozenset(get_args(ReplicationMessage))
-_QUORUM = frozenset(get_args(QuorumMessage))

@@ -12,12 +12,13 @@ from goqueue.core.cluster.verbs import (
     ElectLeaders,
     ForgetNode,
     MeasureCluster,
+    ReadmitNode,
     Reassign,
 )
 from goqueue.core.verbs import Code, Refusal
 
 # Asked by operators, and of no use to a node that is alone.
-_OF_OTHERS = (Reassign, DescribeReassignments, Drain, ElectLeaders, ForgetNode)
+_OF_OTHERS = (Reassign, DescribeReassignments, Drain, ElectLeaders, ForgetNode, ReadmitNode)
 ANSWERED = (DescribeCluster, MeasureCluster, *_OF_OTHERS)
 
 

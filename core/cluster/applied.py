@@ -12,6 +12,7 @@ from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
     ClusterNamed,
+    DiskLost,
     MetadataRecord,
     MetadataSnapshot,
     NodeRegistered,
@@ -105,7 +106,7 @@ class Applied:
             changed.topics[record.name] = None
         elif isinstance(record, PartitionPlaced | PartitionsAdded):
             changed.topics[record.topic] = None
-        elif isinstance(record, NodeRegistered | NodeStanding | ClusterNamed):
+        elif isinstance(record, NodeRegistered | NodeStanding | ClusterNamed | DiskLost):
             changed.nodes = True
         elif isinstance(record, NodeRemoved):
             changed.nodes = True

@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
     ClusterNamed,
+    DiskLost,
     MetadataRecord,
     MetadataSnapshot,
     NodeRegistered,
@@ -25,10 +26,12 @@ from goqueue.core.cluster.records import (
     TopicRemoved,
 )
 from goqueue.core.cluster.topic_settings import Value
+from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.verbs import Side
 
 # Those below are kept for what the broker itself writes.
 FIRST_PRODUCER_ID = 1000
+_GIVEN_UP_MAX = 100
 
 
 @define
@@ -37,6 +40,7 @@ class NodeState:
 
     node_id: str
     incarnation: int
+    # Of the data folder that it is known by; empty where that is lost, and whichever registers next is taken.
     disk_id: str
     rack: str
     internal: str
@@ -93,6 +97,9 @@ class ClusterState:
     nodes: dict[str, NodeState] = field(factory=dict)
     # Which nodes still have the folder of a topic that is being removed; none where a node was alone.
     holders: dict[str, list[str]] = field(factory=dict)
+    # The voter ids of nodes that were forgotten and of data folders that are gone, as far as none has come back; the
+    # latest of them, since each is of interest until it votes no more.
+    given_up: list[str] = field(factory=list)
 
     def apply(self, record: MetadataRecord) -> None:
         """Take one agreed record into the state."""
@@ -104,7 +111,14 @@ class ClusterState:
         removing = dict(sorted(self.removing.items()))
         others = [METADATA_CODEC.encode(record) for record in self._others()]
         return MetadataSnapshot(
-            self.next_topic_id, topics, removing, self.next_producer_id, self.cluster_id, others, self._holders()
+            self.next_topic_id,
+            topics,
+            removing,
+            self.next_producer_id,
+            self.cluster_id,
+            others,
+            self._holders(),
+            self.given_up,
         )
 
     def copy(self) -> "ClusterState":
@@ -112,6 +126,14 @@ class ClusterState:
         topics = {name: evolve(topic, placements=dict(topic.placements)) for name, topic in self.topics.items()}
         nodes = {node_id: evolve(node) for node_id, node in self.nodes.items()}
         return evolve(self, topics=topics, removing=dict(self.removing), nodes=nodes, holders=dict(self.holders))
+
+    def voter(self, node_id: str) -> str:
+        """The voter id of a registered node."""
+        return voter_id(node_id, self.nodes[node_id].disk_id)
+
+    def give_up(self, voter: str) -> None:
+        """Whoever had this voter id will not come back under it."""
+        self.given_up = [*(one for one in self.given_up if one != voter), voter][-_GIVEN_UP_MAX:]
 
     def _holders(self) -> list[str]:
         """Topics that are being removed and the nodes that have them, as `name/node`."""
@@ -196,6 +218,7 @@ def _cluster_named(state: ClusterState, record: ClusterNamed) -> None:
 
 
 def _node_registered(state: ClusterState, record: NodeRegistered) -> None:
+    state.given_up = [one for one in state.given_up if one != voter_id(record.node_id, record.disk_id)]
     state.nodes[record.node_id] = NodeState(
         record.node_id,
         record.incarnation,
@@ -213,7 +236,13 @@ def _node_standing(state: ClusterState, record: NodeStanding) -> None:
     state.nodes[record.node_id].standing = record.standing
 
 
+def _disk_lost(state: ClusterState, record: DiskLost) -> None:
+    state.give_up(state.voter(record.node_id))
+    state.nodes[record.node_id].disk_id = ""
+
+
 def _node_removed(state: ClusterState, record: NodeRemoved) -> None:
+    state.give_up(state.voter(record.node_id))
     del state.nodes[record.node_id]
     for name in [name for name, holders in state.holders.items() if record.node_id in holders]:
         _topic_removed(state, TopicRemoved(name, state.removing[name], record.node_id))
@@ -268,6 +297,7 @@ def _snapshot(state: ClusterState, record: MetadataSnapshot) -> None:
     for held in record.holders:
         name, _, node_id = held.partition("/")
         state.holders.setdefault(name, []).append(node_id)
+    state.given_up = [*record.given_up]
 
 
 _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
@@ -282,6 +312,7 @@ _APPLY: dict[type, Callable[[ClusterState, Any], None]] = {
     NodeRegistered: _node_registered,
     NodeStanding: _node_standing,
     NodeRemoved: _node_removed,
+    DiskLost: _disk_lost,
     PartitionPlaced: _partition_placed,
     PartitionsAdded: _partitions_added,
 }

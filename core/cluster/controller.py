@@ -8,6 +8,7 @@ What is remembered here (who was heard when, how far moves have come) is nobody'
 begins without it, and gives every node the time that it takes to be heard.
 """
 
+from collections.abc import Callable
 from random import Random
 
 from attrs import define, field
@@ -29,6 +30,7 @@ from goqueue.core.cluster.verbs import (
 )
 from goqueue.core.cluster.voters import next_change
 from goqueue.core.quorum.verbs import AddVoter, MoveController, RemoveVoter
+from goqueue.core.quorum.voter_id import node_of
 
 _SECOND_NS = 1_000_000_000
 _ROUND_NS = 1 * _SECOND_NS
@@ -36,8 +38,8 @@ _SOON_NS = _SECOND_NS // 20
 # Leaders go back to where they were in rounds of their own, and to nodes that have lived for a while.
 _BALANCE_NS = 30 * _SECOND_NS
 _SETTLED_NS = 15 * _SECOND_NS
-# A change of voters takes as long as the joining one needs to catch up.
-_VOTERS_NS = 5 * _SECOND_NS
+# Besides, voters are looked at whenever a change of them is agreed.
+_VOTERS_NS = 1 * _SECOND_NS
 _VOTER_READY_NS = 2 * _SECOND_NS
 _VOTER_LOST_NS = 60 * _SECOND_NS
 # What was asked and did not come to be is asked again.
@@ -56,10 +58,12 @@ class _Office:
     tidy_at: int
     balance_at: int
     voters_at: int
+    # The voters at the last look that found them agreed.
+    voters: list[str] = field(factory=list)
     is_new: bool = True
     # As which process each node is known.
     incarnations: dict[str, int] = field(factory=dict)
-    # Since when each voter is known to be dead.
+    # Since when each voter is known to be dead, or not to be registered.
     dead_since: dict[str, int] = field(factory=dict)
     progress: dict[Moving, CatchingUp] = field(factory=dict)
 
@@ -117,6 +121,12 @@ class Controller:
                 del known[node_id]
                 self.liveness.forget(node_id)
         self._office.tidy_at = min(self._office.tidy_at, now + _SOON_NS)
+
+    def voters_agreed(self, now: int, voters: list[str]) -> None:
+        """These vote, and that is agreed: if they are others than before, the next change is due."""
+        if self._office is not None and voters != self._office.voters:
+            self._office.voters = [*voters]
+            self._office.voters_at = now
 
     def peer_gone(self, now: int, state: ClusterState, peer: str) -> None:
         """A node's process has certainly ended: it is dead, unless it is heard of before the next `wake`."""
@@ -198,8 +208,11 @@ class Controller:
         office, dead = self._office, self.liveness.deadline()
         return min(office.tidy_at, office.voters_at, office.tidy_at if dead is None else dead)
 
-    def wake(self, now: int, state: ClusterState, voters: list[str]) -> list[Ask]:
-        """What is to be asked of the metadata; nobody waits for the answers."""
+    def wake(self, now: int, state: ClusterState, voters: list[str], has_log: Callable[[int, str], bool]) -> list[Ask]:
+        """What is to be asked of the metadata; nobody waits for the answers.
+
+        `voters` are voter ids; `has_log` says at a time of a node whether it has all that is agreed.
+        """
         office = self._office
         if office is None:
             return []
@@ -214,7 +227,7 @@ class Controller:
             asks += self._move_office(state, voters)
         if now >= office.voters_at:
             office.voters_at = now + _VOTERS_NS
-            asks += self._elect_voters(now, state, voters, office)
+            asks += self._elect_voters(now, state, voters, has_log)
         return asks
 
     def _bury(self, now: int, state: ClusterState) -> list[Ask]:
@@ -240,22 +253,26 @@ class Controller:
         own = state.nodes.get(self.node_id)
         if own is None or own.standing not in (Standing.DRAINING, Standing.STOPPING):
             return []
-        able = [one for one in voters if one in state.nodes and state.nodes[one].standing is Standing.LIVE]
+        able = [one for one in map(node_of, voters) if one in state.nodes and _is_able(state, one, voters)]
         return [MoveController(able[0])] if able else []
 
-    def _elect_voters(self, now: int, state: ClusterState, voters: list[str], office: _Office) -> list[Ask]:
-        for node_id in voters:
-            node = state.nodes.get(node_id)
-            if node is not None and node.standing is Standing.DEAD:
-                office.dead_since.setdefault(node_id, now)
+    def _elect_voters(
+        self, now: int, state: ClusterState, voters: list[str], has_log: Callable[[int, str], bool]
+    ) -> list[Ask]:
+        assert self._office is not None
+        dead_since = self._office.dead_since
+        for voter in voters:
+            node = state.nodes.get(node_of(voter))
+            if node is None or node.standing is Standing.DEAD:
+                dead_since.setdefault(voter, now)
             else:
-                office.dead_since.pop(node_id, None)
+                dead_since.pop(voter, None)
         change = next_change(
             state,
             voters,
             self._founders,
-            lambda one: one in office.dead_since and now - office.dead_since[one] >= _VOTER_LOST_NS,
-            lambda one: self.liveness.steady_ns(now, one) >= _VOTER_READY_NS,
+            lambda one: one in dead_since and now - dead_since[one] >= _VOTER_LOST_NS,
+            lambda one: self.liveness.steady_ns(now, one) >= _VOTER_READY_NS and has_log(now, one),
         )
         return [change] if change is not None else []
 
@@ -263,3 +280,8 @@ class Controller:
         """Assert the invariants."""
         self.liveness.check()
         assert self._office is not None or not self.liveness.nodes()
+
+
+def _is_able(state: ClusterState, node_id: str, voters: list[str]) -> bool:
+    """Whether a node votes, and is to lead."""
+    return state.voter(node_id) in voters and state.nodes[node_id].standing is Standing.LIVE

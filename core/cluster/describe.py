@@ -5,6 +5,7 @@ from attrs import define
 from goqueue.core.cluster.apply import ClusterState, NodeState
 from goqueue.core.cluster.liveness import Liveness
 from goqueue.core.cluster.verbs import ClusterNode, ClusterReply, PartitionName
+from goqueue.core.quorum.voter_id import node_of
 
 _LISTED_MAX = 1000
 _MS = 1_000_000
@@ -51,10 +52,20 @@ def _count(counts: dict[str, int], nodes: list[str]) -> None:
 
 
 def describe_cluster(
-    now: int, state: ClusterState, controller: str, term: int, voters: list[str], liveness: Liveness | None
+    now: int,
+    state: ClusterState,
+    controller: str,
+    term: int,
+    voters: list[str],
+    liveness: Liveness | None,
+    absence: str = "",
 ) -> ClusterReply:
-    """The cluster as a node knows it; `liveness` is the controller's, if it is the one that is asked."""
+    """The cluster as a node knows it; `liveness` is the controller's, if it is the one that is asked.
+
+    `voters` are voter ids, and `absence` is why the node itself is no part of the cluster.
+    """
     seen = health(state)
+    registered = [state.voter(node_id) for node_id in state.nodes]
 
     def node_reply(node: NodeState) -> ClusterNode:
         node_id = node.node_id
@@ -69,7 +80,7 @@ def describe_cluster(
             node.version,
             node.incarnation,
             is_controller=node_id == controller,
-            is_voter=node_id in voters,
+            is_voter=state.voter(node_id) in voters,
             is_suspect=liveness is not None and liveness.is_suspect(now, node_id),
             seen_ago_ms=-1 if silent_ns is None else silent_ns // _MS,
             leaders=seen.leaders[node_id],
@@ -81,7 +92,7 @@ def describe_cluster(
         state.cluster_id,
         controller,
         term,
-        sorted(voters),
+        sorted(node_of(one) for one in voters),
         [node_reply(state.nodes[node_id]) for node_id in sorted(state.nodes)],
         len(state.topics),
         seen.partitions,
@@ -90,4 +101,6 @@ def describe_cluster(
         len(seen.offline),
         seen.under_replicated[:_LISTED_MAX],
         seen.offline[:_LISTED_MAX],
+        sorted(node_of(one) for one in voters if one not in registered),
+        absence,
     )

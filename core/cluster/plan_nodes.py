@@ -3,6 +3,9 @@
 A process that has begun anew may have lost the tail of what it had written. So its registration takes it out of every
 ISR in which another node is, and where it is alone in the ISR it leads under another epoch. Both are agreed on in one
 step with the registration, so there is no moment at which it may lead with what it lacks.
+
+A node that comes with another data folder than it is known by has lost all that it had, or is another node of the same
+name. It is refused until an operator says which (`plan_readmit.py`, `plan_forget`).
 """
 
 from collections.abc import Iterator
@@ -82,7 +85,7 @@ def _stranger(state: ClusterState, request: RegisterNode, controller: str) -> Re
     if known is not None and known.disk_id and request.disk_id != known.disk_id:
         message = (
             f"node {request.node_id} is known with another data folder: start it with that one, or under another id; "
-            f"if that folder is lost, let the node be forgotten first (goqueue cluster forget {request.node_id})"
+            f"if that folder is lost, let the node in with this one (goqueue cluster readmit {request.node_id})"
         )
         return Refusal(Code.INVALID, message, "disk_id")
     if known is None and len(state.nodes) >= NODES_MAX:
@@ -219,11 +222,7 @@ def plan_forget(state: ClusterState, request: ForgetNode) -> Plan:
     held = [*drafts(state, request.node_id)]
     alone = [one for one in held if one.isr == [request.node_id]]
     if alone and not request.accept_loss:
-        named = ", ".join(f"{one.topic}/{one.partition}" for one in alone[:_NAMED_MAX])
-        message = (
-            f"nobody but {request.node_id} has all of {len(alone)} partitions ({named}"
-            f"{', ...' if len(alone) > _NAMED_MAX else ''}): start it again, or accept the loss"
-        )
+        message = f"{only_there(request.node_id, alone)}: start it again, or accept the loss"
         return Refusal(Code.INVALID, message, "accept_loss")
     chosen = loads(state)
     if alone and not chosen.usable:
@@ -235,6 +234,13 @@ def plan_forget(state: ClusterState, request: ForgetNode) -> Plan:
         _replace(changed, request.node_id, chosen, standing)
         records += altered(state, changed)
     return [*records, NodeRemoved(request.node_id)]
+
+
+def only_there(node_id: str, alone: list[Draft]) -> str:
+    """The sentence that names partitions of which only one node has everything."""
+    named = ", ".join(f"{one.topic}/{one.partition}" for one in alone[:_NAMED_MAX])
+    more = ", ..." if len(alone) > _NAMED_MAX else ""
+    return f"nobody but {node_id} has all of {len(alone)} partitions ({named}{more})"
 
 
 def _replace(changed: Draft, node_id: str, chosen: Loads, standing: dict[str, Standing]) -> None:

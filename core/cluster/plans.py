@@ -21,6 +21,7 @@ from goqueue.core.cluster.plan import (
 from goqueue.core.cluster.plan_isr import plan_isr
 from goqueue.core.cluster.plan_moves import plan_elect, plan_reassign
 from goqueue.core.cluster.plan_nodes import plan_dead, plan_drain, plan_forget, plan_leave, plan_register
+from goqueue.core.cluster.plan_readmit import plan_readmit
 from goqueue.core.cluster.plan_tidy import plan_name, plan_tidy
 from goqueue.core.cluster.verbs import (
     AddPartitions,
@@ -33,6 +34,7 @@ from goqueue.core.cluster.verbs import (
     ForgetNode,
     LeaveNode,
     LeaveReply,
+    ReadmitNode,
     Reassign,
     RegisteredReply,
     RegisterNode,
@@ -95,6 +97,7 @@ _TIMELESS: dict[type, Callable[[ClusterState, Any], Plan]] = {
     Drain: plan_drain,
     ElectLeaders: plan_elect,
     ForgetNode: plan_forget,
+    ReadmitNode: plan_readmit,
     NameCluster: plan_name,
     DeclareDead: plan_dead,
     Tidy: plan_tidy,

@@ -58,6 +58,8 @@ class MetadataSnapshot:
     others: list[bytes] = field(factory=list)
     # Which nodes still have folders of topics that are being removed, as `name/node`.
     holders: list[str] = field(factory=list)
+    # The voter ids of nodes that were forgotten, and of data folders that are gone.
+    given_up: list[str] = field(factory=list)
 
 
 @define
@@ -125,6 +127,13 @@ class NodeRemoved:
 
 
 @define
+class DiskLost:
+    """A node's data folder is gone: another one may register under its id, and the voter that it was is none."""
+
+    node_id: str
+
+
+@define
 class PartitionPlaced:
     """Who has a partition, who of them is in sync, and who leads it; nobody does where `leader` is empty.
 
@@ -165,6 +174,7 @@ MetadataRecord = (
     | NodeRemoved
     | PartitionPlaced
     | PartitionsAdded
+    | DiskLost
 )
 
 _KINDS = {
@@ -181,6 +191,7 @@ _KINDS = {
     11: NodeRemoved,
     12: PartitionPlaced,
     13: PartitionsAdded,
+    14: DiskLost,
 }
 
-METADATA_CODEC = Codec(_KINDS, version=4)
+METADATA_CODEC = Codec(_KINDS, version=5)

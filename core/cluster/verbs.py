@@ -223,6 +223,18 @@ class ForgetNode:
 
 
 @define
+class ReadmitNode:
+    """A dead node has lost its data folder: let it come back with an empty one. Answered None.
+
+    It keeps its replicas, which are empty and in no ISR. Where nobody else has all of a partition the request is
+    refused, unless `accept_loss` says that what only that node had may be lost.
+    """
+
+    node_id: str
+    accept_loss: bool = False
+
+
+@define
 class DescribeCluster:
     """Nodes, who of them decides, and whether all partitions are well: answered `ClusterReply`."""
 
@@ -273,6 +285,10 @@ class ClusterReply:
     offline_count: int
     under_replicated: list[PartitionName] = field(factory=list)
     offline: list[PartitionName] = field(factory=list)
+    # Nodes that vote with a data folder that they do not have, or have not come with yet.
+    missing_voters: list[str] = field(factory=list)
+    # Why the answering node is no part of the cluster at the moment; empty where it is one.
+    absence: str = ""
 
 
 @define
@@ -317,6 +333,7 @@ ClusterRequest = (
     | Drain
     | ElectLeaders
     | ForgetNode
+    | ReadmitNode
     | DescribeCluster
     | MeasureCluster
 )

@@ -20,7 +20,7 @@ from goqueue.core.forwarding import messages as forwarding
 from goqueue.core.groups import verbs as groups
 from goqueue.core.peers.publishes import record_shape, reply_shape
 from goqueue.core.quorum import verbs as quorum
-from goqueue.core.quorum.messages import QUORUM_MESSAGES
+from goqueue.core.quorum.messages import QUORUM_MESSAGES, QuorumLetter
 from goqueue.core.records.varint import Readable
 from goqueue.core.replication import messages as replication
 from goqueue.core.work import verbs as work
@@ -32,7 +32,7 @@ VERSION = 1
 _QUORUM_FIRST = 10
 
 _LETTERS: dict[int, type] = {
-    **{_QUORUM_FIRST + number: cls for number, cls in QUORUM_MESSAGES.items()},
+    30: QuorumLetter,
     40: replication.Pull,
     41: replication.Pulled,
     42: replication.Kept,
@@ -110,6 +110,7 @@ _REQUESTS: dict[int, type] = {
     209: cluster.ForgetNode,
     210: cluster.DescribeCluster,
     211: cluster.MeasureCluster,
+    212: cluster.ReadmitNode,
     230: quorum.AddVoter,
     231: quorum.RemoveVoter,
     232: quorum.MoveController,
@@ -165,7 +166,8 @@ _REPLIES: dict[int, type] = {
 }
 
 # Only letters come by themselves; the rest is what they hold.
-_NUMBERS = {**_LETTERS, **_REQUESTS, **_REPLIES}
+_QUORUM = {_QUORUM_FIRST + number: cls for number, cls in QUORUM_MESSAGES.items()}
+_NUMBERS = {**_LETTERS, **_QUORUM, **_REQUESTS, **_REPLIES}
 
 LETTERS: tuple[type, ...] = tuple(_LETTERS.values())
 

@@ -3,12 +3,17 @@
 The trial (Ongaro's thesis, 9.6) keeps a node that was cut off, or was removed, from raising the term of those who have
 a leader. A leader that hands over skips it: the others then know that it is wanted.
 
+The voters in the log elect by majority. Where the log is empty the founders do, and all of them have to agree
+(`ballots.py`).
+
 Invariant: in earnest the own vote counts when the disk has it, and no ballot leaves before.
 """
 
 from typing import TYPE_CHECKING
 
+from goqueue.core.quorum.ballots import Ballots, Founding, Majority
 from goqueue.core.quorum.messages import Append, Ballot, Beat, Install, QuorumMessage, Voted
+from goqueue.core.quorum.voter_id import node_of
 
 if TYPE_CHECKING:
     from goqueue.core.quorum.quorum import Quorum
@@ -22,19 +27,19 @@ class Candidate:
     def __init__(self, quorum: "Quorum", now: int, *, is_trial: bool, is_transfer: bool = False) -> None:
         self._quorum = quorum
         self._is_trial = is_trial
-        self._votes: dict[str, bool] = {}
+        self._ballots: Ballots = Founding(quorum.founders) if quorum.is_founding else Majority(quorum.membership)
         self._due = quorum.draw_election(now)
         log = quorum.log
         term = quorum.term + 1 if is_trial else quorum.term
         ballot = Ballot(term, log.end, log.last_term, is_trial, is_transfer)
-        for voter in quorum.membership.voters:
-            if voter != quorum.node_id:
+        for voter in self._ballots.electors:
+            if voter not in (quorum.own_id, node_of(quorum.own_id)):
                 quorum.send(voter, ballot)
 
     def begin(self, now: int) -> None:
         """Count the own vote, where it counts already."""
         if self._is_trial:
-            self._count(now, self._quorum.node_id, is_granted=True)
+            self._count(now, self._quorum.own_id, is_granted=True)
 
     def is_loyal(self, now: int) -> bool:
         """It knows of no leader."""
@@ -55,16 +60,13 @@ class Candidate:
             self._quorum.role.receive(now, sender, message)
 
     def _count(self, now: int, voter: str, *, is_granted: bool) -> None:
-        quorum = self._quorum
-        self._votes[voter] = is_granted
-        voters, majority = quorum.membership.voters, quorum.membership.majority
-        granted = sum(self._votes.get(one, False) for one in voters)
-        refused = sum(not self._votes.get(one, True) for one in voters)
-        if granted >= majority and self._is_trial:
+        quorum, ballots = self._quorum, self._ballots
+        ballots.count(voter, is_granted=is_granted)
+        if ballots.are_won and self._is_trial:
             quorum.stand(now)
-        elif granted >= majority:
-            quorum.lead(now)
-        elif refused >= majority:
+        elif ballots.are_won:
+            quorum.lead(now, ballots.founding)
+        elif ballots.are_lost:
             quorum.follow(now, quorum.term, "")
 
     def synced(self, now: int) -> None:
@@ -73,7 +75,7 @@ class Candidate:
     def vote_saved(self, now: int) -> None:
         """The own vote is on the disk."""
         if not self._is_trial:
-            self._count(now, self._quorum.node_id, is_granted=True)
+            self._count(now, self._quorum.own_id, is_granted=True)
 
     def peer_lost(self, now: int, peer: str) -> None:
         """The link to a peer broke; its vote may be missing."""
@@ -95,4 +97,4 @@ class Candidate:
 
     def check(self) -> None:
         """Assert that only one who votes would lead."""
-        assert self._is_trial or self._quorum.vote == self._quorum.node_id
+        assert self._is_trial or self._quorum.vote == self._quorum.own_id

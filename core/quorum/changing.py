@@ -14,6 +14,7 @@ from attrs import define
 from goqueue.core.quorum.entries import VOTERS, encode_voters
 from goqueue.core.quorum.messages import StandUp
 from goqueue.core.quorum.verbs import AddVoter, MoveController, QuorumRequest, RemoveVoter
+from goqueue.core.quorum.voter_id import node_of
 
 if TYPE_CHECKING:
     from goqueue.core.quorum.leader import Leader
@@ -62,7 +63,7 @@ class Changing:
             return
         election_ns = self._quorum.tuning.election_ns
         if isinstance(request, MoveController):
-            self._target = request.node_id or self._furthest()
+            self._target = self._voter_of(request.node_id) or self._furthest()
         patience_ns = election_ns if isinstance(request, MoveController) else _CATCH_UP_NS
         self._wanted = _Wanted(number, request, now + patience_ns)
         self._go_on(now)
@@ -74,24 +75,28 @@ class Changing:
         if self._wanted is not None:
             return "another change of voters or of the controller is under way"
         if isinstance(request, AddVoter):
-            if request.node_id in membership.voters:
+            if request.voter in membership.voters:
                 return ""
-            if request.node_id not in self._leader.progress:
-                return f"node {request.node_id} is not part of the cluster"
+            if request.voter not in self._leader.progress:
+                return f"node {node_of(request.voter)} is not part of the cluster"
             return "" if len(membership.voters) < VOTERS_MAX else f"{VOTERS_MAX} nodes vote, and no more may"
         if isinstance(request, RemoveVoter):
-            return "the only voter cannot be removed" if membership.voters == [request.node_id] else ""
-        if isinstance(request, MoveController) and request.node_id not in ["", *membership.voters]:
+            return "the only voter cannot be removed" if membership.voters == [request.voter] else ""
+        if isinstance(request, MoveController) and request.node_id and not self._voter_of(request.node_id):
             return f"node {request.node_id} does not vote, so it cannot be the controller"
         return "" if len(membership.voters) > 1 else "there is no other voter to be the controller"
 
     def _is_so_already(self, request: QuorumRequest) -> bool:
         voters = self._quorum.membership.voters
         if isinstance(request, AddVoter):
-            return request.node_id in voters
+            return request.voter in voters
         if isinstance(request, RemoveVoter):
-            return request.node_id not in voters
-        return isinstance(request, MoveController) and request.node_id == self._quorum.node_id
+            return request.voter not in voters
+        return isinstance(request, MoveController) and request.node_id == node_of(self._quorum.own_id)
+
+    def _voter_of(self, node_id: str) -> str:
+        """The voter that a node is; empty for none."""
+        return next((one for one in self._quorum.membership.voters if node_of(one) == node_id), "")
 
     def _furthest(self) -> str:
         """The other voter whose log is longest; of several the first."""
@@ -107,10 +112,10 @@ class Changing:
             self._hand_over()
         else:
             assert isinstance(wanted.request, AddVoter | RemoveVoter)
-            membership, node_id = quorum.membership, wanted.request.node_id
+            membership, voter = quorum.membership, wanted.request.voter
             is_new = isinstance(wanted.request, AddVoter)
-            voters = membership.with_voter(node_id) if is_new else membership.without_voter(node_id)
-            if self._may_change(now, voters) and (not is_new or self._has_caught_up(now, node_id)):
+            voters = membership.with_voter(voter) if is_new else membership.without_voter(voter)
+            if self._may_change(now, voters.voters) and (not is_new or self._leader.has_caught_up(now, voter)):
                 wanted.index = quorum.propose(VOTERS, encode_voters(voters))
                 self._leader.voters_changed(now)
 
@@ -118,12 +123,8 @@ class Changing:
         """Whether these may be the voters next: the change before is agreed, and this one will not be the last."""
         if not self._leader.is_settled or self._quorum.membership.changed_at >= self._quorum.agreed:
             return False
-        answering = sum(one == self._quorum.node_id or self._leader.hears(now, one) for one in voters)
+        answering = sum(one == self._quorum.own_id or self._leader.hears(now, one) for one in voters)
         return answering > len(voters) // 2
-
-    def _has_caught_up(self, now: int, node_id: str) -> bool:
-        progress = self._leader.progress.get(node_id)
-        return progress is not None and progress.durable >= self._quorum.agreed and self._leader.hears(now, node_id)
 
     def _hand_over(self) -> None:
         progress, quorum = self._leader.progress.get(self._target), self._quorum
@@ -143,7 +144,7 @@ class Changing:
         wanted, quorum = self._wanted, self._quorum
         if wanted is not None and not self._target and wanted.index is not None and wanted.index < quorum.agreed:
             self._finish("")
-        if quorum.node_id not in quorum.membership.voters and quorum.membership.changed_at < quorum.agreed:
+        if quorum.own_id not in quorum.membership.voters and quorum.membership.changed_at < quorum.agreed:
             self._leave(now)
         else:
             self._go_on(now)
@@ -160,7 +161,7 @@ class Changing:
         if self._wanted is None or now < self._wanted.due:
             return
         if self._target:
-            self._finish(f"node {self._target} has not taken over in time")
+            self._finish(f"node {node_of(self._target)} has not taken over in time")
         elif self._wanted.index is None:
             self._finish("the node has not caught up in time, or too few voters answer")
 

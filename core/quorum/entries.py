@@ -1,4 +1,4 @@
-"""The entries that voters agree on, and how the list of voters stands among them.
+"""The entries that voters agree on, and how the list of voters stands among them: voter ids, of nodes and disks.
 
 An index counts entries from 0 on and is never used twice for what was agreed; ends are exclusive. The `kind` says whose
 entry it is: the quorum's own have a name, all others belong to whoever proposes.
@@ -48,30 +48,36 @@ class Vote:
 
 @define
 class Voters:
-    """The content of an entry of the kind VOTERS."""
+    """The content of an entry of the kind VOTERS.
+
+    The origin is the leader and the term of the first such entry, repeated in all later ones: logs of another origin
+    are another cluster's.
+    """
 
     voters: list[str] = field(factory=list)
+    origin: str = ""
 
 
 @define
 class Snapshot:
-    """The content of an entry of the kind SNAPSHOT; no voters where a node was alone."""
+    """The content of an entry of the kind SNAPSHOT; no voters and no origin where a node was alone."""
 
     voters: list[str]
+    origin: str
     content: bytes
 
 
 _CODEC = Codec({1: Voters, 2: Snapshot})
 
 
-def encode_voters(voters: list[str]) -> bytes:
+def encode_voters(voters: Voters) -> bytes:
     """The content of an entry that changes the voters."""
-    return _CODEC.encode(Voters(voters))
+    return _CODEC.encode(voters)
 
 
-def encode_snapshot(voters: list[str], content: bytes) -> bytes:
+def encode_snapshot(voters: Voters, content: bytes) -> bytes:
     """The content of an entry that stands for all before it."""
-    return _CODEC.encode(Snapshot(voters, content))
+    return _CODEC.encode(Snapshot(voters.voters, voters.origin, content))
 
 
 def decode_snapshot(content: bytes) -> Snapshot:
@@ -82,11 +88,11 @@ def decode_snapshot(content: bytes) -> Snapshot:
     return said
 
 
-def voters_in(entry: Entry) -> list[str] | None:
+def voters_in(entry: Entry) -> Voters | None:
     """The voters that an entry names; None for one that names none. Raises ProtocolError."""
     if entry.kind not in (VOTERS, SNAPSHOT):
         return None
     said = _CODEC.decode(entry.content)
     if not isinstance(said, Voters | Snapshot):
         raise ProtocolError("an entry that should name voters does not")
-    return said.voters or None
+    return Voters(said.voters, said.origin) if said.voters else None

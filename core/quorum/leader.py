@@ -1,5 +1,8 @@
 """Who leads: it sends its log to all others, finds out what a majority has on its disks, and says so.
 
+The first entry, which names the founders, counts when all of them have it on their disks, and not before; until then
+nothing follows it. So whatever else is agreed, every founder's disk says that the cluster was founded (`ballots.py`).
+
 Only an entry of its own term makes anything agreed, and then all before it is: an entry of an earlier term may lie on a
 majority's disks and still be overwritten (Raft, figure 8). A sole voter is the exception, since its disk is the truth.
 
@@ -14,12 +17,13 @@ Invariants: what is agreed only grows; a log is never sent from before where it 
 from typing import TYPE_CHECKING
 
 from goqueue.core.quorum.changing import Changing
-from goqueue.core.quorum.entries import NOOP, VOTERS, encode_voters
+from goqueue.core.quorum.entries import NOOP, VOTERS, Voters, encode_voters
 from goqueue.core.quorum.messages import Append, Beat, Conflict, Installed, Matched, QuorumMessage
 from goqueue.core.quorum.progress import Pace, Progress
 from goqueue.core.quorum.reads import READS_MAX, Reads
 from goqueue.core.quorum.snapshot import Sending
 from goqueue.core.quorum.verbs import Confirm, QuorumRequest
+from goqueue.core.quorum.voter_id import node_of
 
 if TYPE_CHECKING:
     from goqueue.core.quorum.quorum import Quorum
@@ -32,9 +36,9 @@ _LEASE_OF_LOYALTY = (9, 10)
 class Leader:
     """One node that leads its term."""
 
-    def __init__(self, quorum: "Quorum", now: int) -> None:
+    def __init__(self, quorum: "Quorum", now: int, founding: list[str]) -> None:
         self._quorum = quorum
-        self.leader = quorum.node_id
+        self.leader = quorum.own_id
         self._began = now
         self._stamp = now
         self._beat_due = now
@@ -44,23 +48,38 @@ class Leader:
         self.progress: dict[str, Progress] = {}
         self.first_index = quorum.log.end
         if not quorum.tuning.is_alone:
-            self._speak_first()
+            self._speak_first(founding)
         self.watch(now)
         self._advance(now)
 
-    def _speak_first(self) -> None:
-        """Something of this term has to be agreed, and be it nothing; founders put their names down with it."""
+    def _speak_first(self, founding: list[str]) -> None:
+        """Something of this term has to be agreed, and be it nothing; the first leader names the voters with it."""
         membership = self._quorum.membership
-        if membership.changed_at < 0 and membership.voters:
-            self._quorum.propose(VOTERS, encode_voters(membership.voters))
-        else:
+        if membership.changed_at < 0:
+            origin = f"{self.leader} in term {self._quorum.term}"
+            self._quorum.propose(VOTERS, encode_voters(Voters(founding or membership.voters, origin)))
+        elif not self._is_founding:
             self._quorum.propose(NOOP, b"")
+
+    @property
+    def _is_founding(self) -> bool:
+        """Whether there is nothing but the entry that names the founders."""
+        return self._quorum.log.end == 1 and self._quorum.membership.changed_at == 0
+
+    def _has_everybody(self, durable: dict[str, int]) -> bool:
+        """Whether all founders have that entry; one that another leader proposed is then to be followed by a first."""
+        quorum = self._quorum
+        if not all(durable.get(one, 0) for one in quorum.membership.voters):
+            return False
+        if quorum.log.last_term != quorum.term:
+            quorum.propose(NOOP, b"")
+        return True
 
     def watch(self, now: int) -> None:
         """Send the log to voters and to all others who should have it, and to nobody else."""
         quorum = self._quorum
         wanted = dict.fromkeys([*quorum.membership.voters, *quorum.learners])
-        wanted.pop(quorum.node_id, None)
+        wanted.pop(quorum.own_id, None)
         for gone in [peer for peer in self.progress if peer not in wanted]:
             del self.progress[gone]
         for peer in wanted:
@@ -77,6 +96,11 @@ class Leader:
     def is_handing_over(self) -> bool:
         """Whether another has been chosen to lead, and nothing is to be added to what it must have."""
         return self._changing.is_handing_over
+
+    def has_caught_up(self, now: int, voter: str) -> bool:
+        """Whether a node has all that is agreed on its disk, and answers."""
+        progress = self.progress.get(voter)
+        return progress is not None and progress.durable >= self._quorum.agreed and self.hears(now, voter)
 
     def is_loyal(self, now: int) -> bool:
         """Whether a majority still listens; it stands down by itself when not."""
@@ -110,7 +134,7 @@ class Leader:
     def _heard(self, now: int, absent: int) -> int:
         """The latest stamp that a majority of the voters has answered; the own is always answered."""
         numbers = {peer: one.heard_stamp for peer, one in self.progress.items() if one.heard_stamp}
-        numbers[self._quorum.node_id] = max(now, self._stamp)
+        numbers[self._quorum.own_id] = max(now, self._stamp)
         return self._quorum.membership.median(numbers, absent)
 
     def _contact(self, now: int) -> int:
@@ -227,9 +251,11 @@ class Leader:
         """Find out what is agreed."""
         quorum = self._quorum
         durable = {peer: one.durable for peer, one in self.progress.items()}
-        durable[quorum.node_id] = quorum.durable
+        durable[quorum.own_id] = quorum.durable
+        if self._is_founding and not self._has_everybody(durable):
+            return
         agreed = quorum.membership.median(durable, 0)
-        is_sole = quorum.membership.voters == [quorum.node_id]
+        is_sole = quorum.membership.voters == [quorum.own_id]
         if agreed > quorum.agreed and (is_sole or quorum.log.term_at(agreed - 1) == quorum.term):
             quorum.agree(agreed)
             self._changing.agreed(now)
@@ -247,11 +273,11 @@ class Leader:
 
     def peer_lost(self, now: int, peer: str) -> None:
         """The link to a peer broke: what was under way to it is gone."""
-        progress = self.progress.get(peer)
-        if progress is not None:
-            progress.lost()
-            if progress.sending is not None:
-                progress.sending.sent_at = None
+        for voter, progress in self.progress.items():
+            if node_of(voter) == peer:
+                progress.lost()
+                if progress.sending is not None:
+                    progress.sending.sent_at = None
 
     def resign(self) -> None:
         """It leads no more; whoever waits for what only a leader can say is told."""

@@ -125,3 +125,17 @@ QUORUM_MESSAGES: dict[int, type] = {
     9: StandUp,
     10: Outdated,
 }
+
+
+@define
+class QuorumLetter:
+    """One of these as it travels: with the disk of the node that wrote it, and the origin of its log.
+
+    The node itself is known by the connection. Without the disk id an answer of an emptied node would pass for one of
+    the voter that it was; without the origin, which is empty for an empty log, what one cluster writes would get into
+    the log of another that a node has begun under the same name.
+    """
+
+    disk_id: str
+    origin: str
+    message: QuorumMessage

@@ -7,6 +7,10 @@ A node promises by letters, and a promise must survive its end: while the term o
 the disk, no letter leaves (`take_letters`), and of its log it only ever speaks as far as `synced` has said. Letters may
 be dropped at any time.
 
+Nodes are known by their voter ids (`voter_id.py`). The founders of a new cluster know each other by name alone: as long
+as a node's log is empty it can only be elected by all of them together, whose disks it then writes into the first entry
+(`ballots.py`).
+
 Alone a node has no peers, writes no votes and leads from the start; all that it has on its disk is agreed.
 
 Invariants: agreed <= end; what is on the disk is no more than what there is; the log from its start to what is agreed
@@ -26,6 +30,7 @@ from goqueue.core.quorum.log import EntryLog
 from goqueue.core.quorum.membership import Membership
 from goqueue.core.quorum.messages import Append, Ballot, Beat, Install, Outdated, QuorumMessage, Voted
 from goqueue.core.quorum.verbs import QuorumRequest
+from goqueue.core.quorum.voter_id import node_of
 
 _LETTERS_HELD_MAX = 1000
 
@@ -80,12 +85,14 @@ class Role(Protocol):
 class Quorum:
     """The state machine of one node among those who agree."""
 
-    def __init__(self, node_id: str, tuning: Tuning, random: Random) -> None:
-        self.node_id = node_id
+    def __init__(self, own_id: str, tuning: Tuning, random: Random) -> None:
+        self.own_id = own_id
         self.tuning = tuning
         self._random = random
         self.log = EntryLog()
         self.membership = Membership()
+        # The nodes that found the cluster, by name.
+        self.founders: list[str] = []
         self.role: Role = Halted()
         self.term = 0
         self.vote = ""
@@ -100,9 +107,11 @@ class Quorum:
         self._letters: list[tuple[str, QuorumMessage]] = []
 
     def open(self, now: int, start: int, entries: list[Entry], vote: Vote, founders: list[str]) -> None:
-        """Begin, or begin again, with what the disk holds; `founders` vote until the log says who does."""
+        """Begin, or begin again, with what the disk holds; `founders`, by name, elect a leader for an empty log."""
         self.log = EntryLog(start, entries)
-        self.membership.begin(founders, entries)
+        self.founders = founders
+        # A log that names no voters is of a node that was alone.
+        self.membership.begin([self.own_id] if entries or self.tuning.is_alone else [], entries)
         self.agreed = start + 1 if start and entries else 0
         self.durable = self.log.end
         if vote.term > self.term:
@@ -113,11 +122,14 @@ class Quorum:
             self.term, self.vote = self.log.last_term, ""
             self._save()
         if self.tuning.is_alone:
+            if [node_of(one) for one in self.membership.voters] == [self.own_id]:
+                # It was among others for a while, as the only voter: the log knows its disk.
+                self.own_id = self.membership.voters[0]
             self.term = max(self.term, self.log.last_term) + 1 if entries or vote.term else self.term
-            self.role = Leader(self, now)
+            self.role = Leader(self, now, [])
             return
         self.role = Follower(self, now, leader="", is_quiet=self.term > 0)
-        if self.membership.voters == [self.node_id]:
+        if self.membership.voters == [self.own_id] or (self.is_founding and len(founders) == 1):
             self.sound_out(now)
 
     def halt(self, now: int) -> None:
@@ -152,7 +164,14 @@ class Quorum:
     @property
     def may_stand(self) -> bool:
         """Whether this node could lead: it votes, as far as it is certain, and has a log to lead with."""
-        return self.membership.may_need(self.node_id, self.agreed) and not self.log.is_hollow
+        if self.log.is_hollow:
+            return False
+        return self.is_founding or self.membership.may_need(self.own_id, self.agreed)
+
+    @property
+    def is_founding(self) -> bool:
+        """Whether this node is a founder of a cluster that has no entry yet, as far as it knows."""
+        return self.log.end == 0 and node_of(self.own_id) in self.founders and not self.tuning.is_alone
 
     @property
     def is_saving(self) -> bool:
@@ -172,6 +191,10 @@ class Quorum:
     def may_propose(self) -> bool:
         """Whether an entry may be added: this node leads, and is not handing that over."""
         return self.is_leader and not (isinstance(self.role, Leader) and self.role.is_handing_over)
+
+    def has_caught_up(self, now: int, voter: str) -> bool:
+        """Whether a node that is sent the log has all that is agreed on its disk, in the eyes of this one as leader."""
+        return isinstance(self.role, Leader) and self.role.has_caught_up(now, voter)
 
     def ask(self, now: int, number: int, request: QuorumRequest) -> None:
         """Take a request that only a leader can answer; see `answers`."""
@@ -238,17 +261,17 @@ class Quorum:
         return 0 if self.log.is_hollow else self.log.end
 
     def peer_lost(self, now: int, peer: str) -> None:
-        """The link to a peer broke: what was under way may be lost."""
+        """The link to a peer, by its name, broke: what was under way may be lost."""
         self.role.peer_lost(now, peer)
 
     def peer_gone(self, now: int, peer: str) -> None:
         """The process of a peer is certainly gone: if it led, there is no reason to wait for its silence."""
         self.role.peer_lost(now, peer)
-        if isinstance(self.role, Follower) and self.role.leader == peer:
+        if isinstance(self.role, Follower) and node_of(self.role.leader) == peer:
             self.role.lose_leader(now)
 
     def send(self, to: str, message: QuorumMessage) -> None:
-        """Write a letter; it leaves when what it may promise is safe."""
+        """Write a letter to a voter or a node; it leaves when what it may promise is safe."""
         self._letters.append((to, message))
 
     def take_letters(self) -> list[tuple[str, QuorumMessage]]:
@@ -338,13 +361,13 @@ class Quorum:
         """Ask for votes in a term of its own."""
         if not self.may_stand:
             return
-        self.term, self.vote = self.term + 1, self.node_id
+        self.term, self.vote = self.term + 1, self.own_id
         self._save()
         self._change_role(Candidate(self, now, is_trial=False, is_transfer=is_transfer))
 
-    def lead(self, now: int) -> None:
-        """A majority has voted for this node."""
-        self.role = Leader(self, now)
+    def lead(self, now: int, founding: list[str]) -> None:
+        """A majority has voted for this node, or all founders have, whose voter ids are `founding`."""
+        self.role = Leader(self, now, founding)
 
     def _change_role(self, role: Role) -> None:
         if isinstance(self.role, Leader):

@@ -5,21 +5,24 @@ from attrs import define
 
 @define
 class AddVoter:
-    """Let a node that has the log vote, once it has caught up; answered None when it does."""
+    """Let a node that has the log vote, by its voter id, once it has caught up; answered None when it does."""
 
-    node_id: str
+    voter: str
 
 
 @define
 class RemoveVoter:
-    """Let a node vote no more; answered None when that is agreed."""
+    """Let a voter vote no more; answered None when that is agreed."""
 
-    node_id: str
+    voter: str
 
 
 @define
 class MoveController:
-    """Let another voter lead, whichever is furthest where none is named; answered None when it has been asked to."""
+    """Let another node that votes lead, whichever is furthest where none is named.
+
+    Answered None when it has been asked to.
+    """
 
     node_id: str = ""
 

@@ -1,7 +1,8 @@
 """Whoever grants a vote has it on its disk: what a node forgets it could promise to somebody else in the same term."""
 
 from goqueue.core.codec import Codec
-from goqueue.core.quorum.messages import Voted
+from goqueue.core.quorum.messages import QuorumLetter, Voted
+from goqueue.core.quorum.voter_id import node_of
 from goqueue.core.ready import Letter, SaveVote
 from goqueue.fuzz.checkers.checker import Broker, Checker
 from goqueue.fuzz.history import Violation
@@ -16,7 +17,7 @@ class Votes(Checker):
 
     def posted(self, broker: Broker, letter: Letter) -> None:
         """Look at every vote that is granted, not at those that are only tried."""
-        voted = letter.message
+        voted = letter.message.message if isinstance(letter.message, QuorumLetter) else None
         if not isinstance(voted, Voted) or not voted.is_granted or voted.is_trial:
             return
         try:
@@ -25,5 +26,5 @@ class Votes(Checker):
             content = b""
         saved = _CODEC.decode(content[_SUM_BYTES:]) if content else SaveVote(-1, "")
         assert isinstance(saved, SaveVote)
-        if saved.term < voted.term or (saved.term == voted.term and saved.vote != letter.to):
+        if saved.term < voted.term or (saved.term == voted.term and node_of(saved.vote) != letter.to):
             raise Violation(f"{broker.node_id} votes for {letter.to} in term {voted.term}, and has {saved} on its disk")

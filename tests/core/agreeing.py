@@ -19,7 +19,7 @@ from goqueue.core.log.segment import Segment
 from goqueue.core.log.tail import SegmentTail
 from goqueue.core.proposals import Answer
 from goqueue.core.quorum.entries import Entry
-from goqueue.core.quorum.messages import QuorumMessage
+from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import iterate
@@ -93,7 +93,7 @@ class Agreeing:
 
     def begin(self, now: int) -> None:
         """Start with what the disk has."""
-        options = ClusterOptions(self._founders) if self._founders is not None else None
+        options = ClusterOptions(self._founders, disk_id="disk") if self._founders is not None else None
         clock, random = Clock(now, WALL_MS + now // MS), Random(self.name)
         self.agreement = Agreement(self.name, options, clock, random, PLANS)
         self._unsynced = []
@@ -185,7 +185,7 @@ class Agreeings:
 
     def deliver(self, sender: str, to: str, message: object) -> None:
         """Hand over a letter."""
-        assert isinstance(message, QuorumMessage)
+        assert isinstance(message, QuorumLetter)
         self.nodes[to].agreement.receive(self.now, sender, message)
 
     def advance(self, milliseconds: int) -> None:

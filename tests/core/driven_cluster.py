@@ -37,6 +37,7 @@ class DrivenMember:
         self.rack = rack
         self.disk = SimulatedDisk(Random(node_id))
         self.disk_id = disk_id or f"disk-of-{node_id}"
+        self.disks = 1
         self.incarnation = 0
         self.vain_turns = 0
         self.node: Node | None = None
@@ -67,6 +68,13 @@ class DrivenMember:
         self.disk.crash()
         self.node = self.node_disk = None
         self.answers.clear()
+
+    def wipe(self) -> None:
+        """The process is gone, and everything on its disk; what begins here next has an empty folder."""
+        assert self.node is None
+        self.disks += 1
+        self.disk = SimulatedDisk(Random(f"{self.node_id}/{self.disks}"))
+        self.disk_id = f"disk-{self.disks}-of-{self.node_id}"
 
 
 class DrivenCluster:
@@ -119,6 +127,18 @@ class DrivenCluster:
         for other in self.living():
             self.node(other).peer_lost(self.now, name)
         self._turn_all()
+
+    def wipe(self, name: str) -> None:
+        """End a node and empty its disk."""
+        self.kill(name)
+        self.members[name].wipe()
+
+    def meet(self, name: str) -> None:
+        """A node and all others get links."""
+        for other in self.living():
+            if other != name:
+                self.node(name).peer_met(self.now, other)
+                self.node(other).peer_met(self.now, name)
 
     def cut(self, one: str, other: str) -> None:
         """From here on letters between two nodes are lost, both ways."""

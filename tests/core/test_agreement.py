@@ -10,8 +10,9 @@ from goqueue.core.cluster.changes import FinishDelete
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, TopicCreated, TopicDeleted, TopicRemoved
 from goqueue.core.log.effects import Append, Commit, Sync, SyncToken
 from goqueue.core.proposals import Answer
-from goqueue.core.quorum.entries import VOTERS, Entry, QuorumError, encode_voters
+from goqueue.core.quorum.entries import VOTERS, Entry, QuorumError, Voters, encode_voters
 from goqueue.core.quorum.messages import Append as AppendLetter
+from goqueue.core.quorum.messages import QuorumLetter, QuorumMessage
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController
 from goqueue.core.ready import SaveVote
 from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
@@ -148,7 +149,7 @@ def test_a_long_log_is_summed_up_and_what_lies_before_goes() -> None:
 
 def test_alone_a_folder_of_several_voters_or_of_another_node_is_refused() -> None:
     for voters in (["n1", "n2"], ["n2"]):
-        entries = [Entry(0, 1, VOTERS, encode_voters(voters))]
+        entries = [Entry(0, 1, VOTERS, encode_voters(Voters(voters)))]
         with pytest.raises(QuorumError, match=r"start (the node with its peers|it with the node id n2)"):
             Agreeing("n1", None, entries)
 
@@ -160,11 +161,24 @@ def test_alone_a_log_that_lacks_what_it_stands_on_is_refused() -> None:
 
 
 def three() -> Agreeings:
-    """Three founders, one of whom is the controller."""
+    """Three founders, one of whom is the controller, with something agreed besides who they are."""
     nodes = Agreeings("a", "b", "c")
     nodes.advance(4000)
-    assert nodes.controller.agreement.voters == ["a", "b", "c"]
+    assert nodes.controller.agreement.voters == ["a/disk", "b/disk", "c/disk"]
+    nodes.controller.ask(nodes.now, None, CreateTopic("first"))
+    nodes.settle()
+    nodes.controller.ask(nodes.now, None, DeleteTopic("first"))
+    nodes.settle()
+    nodes.controller.ask(nodes.now, None, FinishDelete("first"))
+    nodes.settle()
+    for node in nodes.nodes.values():
+        node.take_answers()
     return nodes
+
+
+def letter(message: QuorumMessage, disk_id: str = "disk", origin: str = "") -> QuorumLetter:
+    """A letter of a node with a disk."""
+    return QuorumLetter(disk_id, origin, message)
 
 
 def others(nodes: Agreeings) -> list[Agreeing]:
@@ -276,18 +290,32 @@ def test_a_node_is_current_when_it_has_all_that_its_controller_named() -> None:
     nodes.settle()
     nodes.restart(node.name)
     term, named = controller.agreement.term, controller.agreement.agreed_index
-    node.agreement.receive(nodes.now, controller.name, AppendLetter(term, nodes.now, 1, term, named, []))
-    assert node.agreement.agreed_index == 1
+    node.agreement.receive(nodes.now, controller.name, letter(AppendLetter(term, nodes.now, 2, term, named, [])))
+    assert node.agreement.agreed_index == 2
     assert [node.agreement.is_current, node.agreement.controller] == [False, controller.name]
     nodes.isolated.clear()
     nodes.advance(1000)
     assert [node.agreement.is_current, node.agreement.agreed_index] == [True, named]
 
 
+def test_what_another_cluster_writes_does_not_get_into_the_log() -> None:
+    nodes = three()
+    controller, node = nodes.controller, others(nodes)[0]
+    term, end = controller.agreement.term, controller.agreement.agreed_index
+    entry = Entry(end, term + 1, None, b"strange")
+    append = AppendLetter(term + 1, nodes.now, end, term, end + 1, [entry])
+    node.agreement.receive(nodes.now, controller.name, letter(append, origin="z/disk in term 1"))
+    nodes.advance(1000)
+    assert (node.agreement.term, node.agreement.agreed_index) == (term, end)
+    controller.ask(nodes.now, 1, CreateTopic("orders"))
+    nodes.settle()
+    assert [*node.agreement.state.topics] == ["orders"]
+
+
 def test_a_vote_is_kept_over_a_restart() -> None:
     nodes = three()
     node = others(nodes)[0]
-    assert node.vote == SaveVote(nodes.controller.agreement.term, nodes.controller.name)
+    assert node.vote == SaveVote(nodes.controller.agreement.term, f"{nodes.controller.name}/disk")
     nodes.restart(node.name)
     assert node.agreement.term == nodes.controller.agreement.term
 
@@ -311,13 +339,13 @@ def test_one_node_grows_into_three_and_a_summary_reaches_those_who_join() -> Non
     assert first.start > 0
     assert first.agreement.state.topics.keys() == {"last"}
     assert all(node.agreement.state == first.agreement.state for node in nodes.nodes.values())
-    assert all(node.agreement.voters == ["a"] for node in nodes.nodes.values())
+    assert all(node.agreement.voters == ["a/disk"] for node in nodes.nodes.values())
     first.take_answers()
     for to, name in ((2, "b"), (3, "c")):
-        first.ask(nodes.now, to, AddVoter(name))
+        first.ask(nodes.now, to, AddVoter(f"{name}/disk"))
         nodes.advance(500)
     assert first.take_answers() == [(2, None), (3, None)]
-    assert all(node.agreement.voters == ["a", "b", "c"] for node in nodes.nodes.values())
+    assert all(node.agreement.voters == ["a/disk", "b/disk", "c/disk"] for node in nodes.nodes.values())
     nodes.down["a"] = None
     nodes.advance(5000)
     nodes.controller.ask(nodes.now, 4, CreateTopic("after"))

@@ -20,6 +20,7 @@ from goqueue.core.cluster.verbs import (
     ElectReply,
     ForgetNode,
     PartitionName,
+    ReadmitNode,
     Reassign,
     Reassignment,
     ReassignmentsReply,
@@ -41,6 +42,7 @@ from goqueue.transports.rest.cluster_bodies import (
     NodeView,
     PartitionsDraft,
     PlaceView,
+    ReadmittedView,
     ReassignDraft,
     ReplicaView,
     ScaledView,
@@ -66,10 +68,11 @@ async def describe_cluster(call: Call) -> Answer:
 
 
 async def describe_health(call: Call) -> Answer:
-    """GET /admin/health: 503 while nothing can be decided, or a partition is led by nobody."""
+    """GET /admin/health: 503 while nothing can be decided, a partition has no leader, or the node is not let in."""
     found = await call.ask(DescribeCluster(), ClusterReply)
     problems = cluster_problems(found)
-    status = "fail" if not found.controller or found.offline_count else "degraded" if problems else "ok"
+    has_failed = not found.controller or found.offline_count or found.absence
+    status = "fail" if has_failed else "degraded" if problems else "ok"
     healthy = sum(is_healthy(node) for node in found.nodes)
     view = ClusterHealthView(
         status, found.controller, len(found.nodes), healthy, found.under_replicated_count, found.offline_count,
@@ -85,9 +88,14 @@ def is_healthy(node: ClusterNode) -> bool:
 
 def cluster_problems(found: ClusterReply) -> list[str]:
     """What is not as it should be, in sentences."""
-    problems = [] if found.controller else ["there is no controller: a majority of the voters is not connected"]
+    problems = [found.absence] if found.absence else []
+    if not (found.controller or found.absence):
+        problems.append("there is no controller: a majority of the voters is not connected")
     problems += [f"node {node.node_id} is {node.standing}" for node in found.nodes if node.standing is Standing.DEAD]
     problems += [f"node {node.node_id} is late with its heartbeats" for node in found.nodes if node.is_suspect]
+    problems += [f"voter {one} is missing, with the data folder that it votes with" for one in found.missing_voters]
+    if len(found.voters) % 2 == 0 and any(is_healthy(node) and not node.is_voter for node in found.nodes):
+        problems.append(f"{len(found.voters)} nodes vote, an even number: another one is yet to become a voter")
     if found.offline_count:
         problems.append(f"partitions without a leader: {found.offline_count}{_for_instance(found.offline)}")
     if found.under_replicated_count:
@@ -140,6 +148,14 @@ async def forget_node(call: Call) -> Answer:
     accepts_loss = flag(call.question.parameters().get("accept_loss", "false"), "accept_loss")
     await call.ask(ForgetNode(node_id, accepts_loss), type(None))
     return answer(ForgottenView(node_id))
+
+
+async def readmit_node(call: Call) -> Answer:
+    """POST /admin/nodes/{node}/readmit."""
+    node_id = call.names["node"]
+    accepts_loss = flag(call.question.parameters().get("accept_loss", "false"), "accept_loss")
+    await call.ask(ReadmitNode(node_id, accepts_loss), type(None))
+    return answer(ReadmittedView(node_id))
 
 
 async def elect_leaders(call: Call) -> Answer:

@@ -161,6 +161,13 @@ class ForgottenView(Struct):
     forgotten: bool = True
 
 
+class ReadmittedView(Struct):
+    """A node that may come back with an empty data folder."""
+
+    node_id: str
+    readmitted: bool = True
+
+
 class ElectionDraft(Struct):
     """Where the first replicas are to lead: one partition, one topic, or all."""
 

@@ -40,7 +40,7 @@ async def alive(call: Call) -> Answer:
 
 async def ready(call: Call) -> Answer:
     """GET /readyz: 503 while the node starts or goes, has lost its cluster, or has no room for messages."""
-    reply = await call.ask_reply(DescribeNode())
+    reply, found = await call.ask_reply(DescribeNode()), await call.ask_reply(DescribeCluster())
     node = reply if isinstance(reply, NodeReply) else None
     checks = {
         "broker": _check("" if node else getattr(reply, "message", "no answer"), "answers"),
@@ -48,6 +48,9 @@ async def ready(call: Call) -> Answer:
     }
     if node:
         checks |= {check.name: _check(check.problem, _FINE[check.name]) for check in node.checks}
+    elif isinstance(found, ClusterReply) and found.absence:
+        # A node that is not let in knows why, and not much besides.
+        checks["cluster"] = _check(found.absence, "")
     passed = all(check.status == "pass" for check in checks.values())
     view = ReadyView("pass" if passed else "fail", checks)
     if node:

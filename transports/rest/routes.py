@@ -235,6 +235,8 @@ ROUTES: tuple[Route, ...] = (
           cluster_bodies.DrainedView, refusals=(400, 404, 409, 503)),
     Route("DELETE", NODE, "Cluster", "Give up a dead node: its replicas go to others", cluster.forget_node,
           cluster_bodies.ForgottenView, query=LOSS, refusals=(400, 404, 409, 503)),
+    Route("POST", f"{NODE}/readmit", "Cluster", "Let a node that lost its data folder come back with an empty one",
+          cluster.readmit_node, cluster_bodies.ReadmittedView, query=LOSS, refusals=(400, 404, 409, 503)),
     Route("POST", "/admin/elections", "Cluster", "Let first replicas lead", cluster.elect_leaders,
           cluster_bodies.ElectedView, cluster_bodies.ElectionDraft, refusals=(400, 404, 409, 503)),
     Route("POST", f"{ADMIN}/partitions", "Cluster", "Add partitions to a topic", cluster.add_partitions,

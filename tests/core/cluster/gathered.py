@@ -16,6 +16,11 @@ def registration(node_id: str, incarnation: int = 1, rack: str = "") -> Register
     return RegisterNode(node_id, incarnation, f"disk-of-{node_id}", rack, f"{node_id}:7000", version="1.0")
 
 
+def voter(node_id: str) -> str:
+    """The voter id of a node that has registered so."""
+    return f"{node_id}/disk-of-{node_id}"
+
+
 class Gathered:
     """An agreed state, and who begins: `n1` is the controller, as which every request is planned."""
 

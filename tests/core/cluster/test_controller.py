@@ -18,8 +18,8 @@ from goqueue.core.cluster.verbs import (
     Reassign,
     ReplicaMove,
 )
-from goqueue.core.quorum.verbs import AddVoter, MoveController
-from tests.core.cluster.gathered import Gathered
+from goqueue.core.quorum.verbs import AddVoter, MoveController, RemoveVoter
+from tests.core.cluster.gathered import Gathered, voter
 
 SECOND = 1_000_000_000
 OPTIONS = ClusterOptions(["n1"])
@@ -30,7 +30,9 @@ class Office:
 
     def __init__(self, nodes: int, voters: str = "1") -> None:
         self.cluster = Gathered(nodes)
-        self.voters = [f"n{digit}" for digit in voters]
+        self.voters = [voter(f"n{digit}") for digit in voters]
+        # Who has not got all of the log.
+        self.behind: list[str] = []
         self.controller = Controller("n1", OPTIONS, Random(1))
         self.now = 0
         self.silent: list[str] = []
@@ -44,10 +46,15 @@ class Office:
 
     def wake(self) -> list[Ask]:
         """What is asked for at this moment."""
-        asks = self.controller.wake(self.now, self.cluster.state, self.voters)
+        self.controller.voters_agreed(self.now, self.voters)
+        asks = self.controller.wake(
+            self.now, self.cluster.state, self.voters, lambda now, one: now == self.now and one not in self.behind
+        )
         for ask in asks:
             if isinstance(ask, AddVoter):
-                self.voters.append(ask.node_id)
+                self.voters.append(ask.voter)
+            elif isinstance(ask, RemoveVoter):
+                self.voters.remove(ask.voter)
             elif isinstance(ask, MoveController):
                 self.moved_to = ask.node_id
             else:
@@ -108,9 +115,9 @@ def test_a_death_that_did_not_come_to_be_is_asked_for_again() -> None:
     office = Office(2)
     state = office.cluster.state
     at = 3 * SECOND
-    assert DeclareDead("n2", 1) in office.controller.wake(at, state, ["n1"])
-    assert office.controller.wake(at + SECOND // 2, state, ["n1"]) == []
-    assert DeclareDead("n2", 1) in office.controller.wake(at + SECOND, state, ["n1"])
+    assert DeclareDead("n2", 1) in office.controller.wake(at, state, office.voters, lambda *_: True)
+    assert office.controller.wake(at + SECOND // 2, state, office.voters, lambda *_: True) == []
+    assert DeclareDead("n2", 1) in office.controller.wake(at + SECOND, state, office.voters, lambda *_: True)
 
 
 def test_a_process_that_has_certainly_ended_is_not_waited_for() -> None:
@@ -198,8 +205,21 @@ def test_who_is_back_for_long_enough_leads_again_what_it_led() -> None:
 def test_nodes_that_joined_become_voters_one_after_another() -> None:
     office = Office(3)
     office.wake()
-    assert office.run(6) == [AddVoter("n2")]
-    assert office.run(6) == [AddVoter("n3")]
+    office.behind = ["n3"]
+    assert office.run(6) == []
+    office.behind = []
+    while len(office.voters) == 1:
+        office.run(0.25)
+    assert office.voters[1:] == [voter("n2")]
+    assert office.wake() == [AddVoter(voter("n3"))], "the number of voters stays even no longer than it must"
+
+
+def test_a_voter_that_never_came_is_replaced_after_a_while() -> None:
+    office = Office(3, "123")
+    office.voters[2] = "n9/a-disk"
+    office.wake()
+    assert office.run(50) == []
+    assert office.run(12) == [AddVoter(voter("n3")), RemoveVoter("n9/a-disk")]
     assert office.run(20) == []
 
 

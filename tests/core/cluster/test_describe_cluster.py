@@ -8,7 +8,7 @@ from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.tally import Tally
 from goqueue.core.cluster.verbs import Drain, PartitionName, Reassign, ReplicaMove
 from goqueue.core.verbs import CreateTopic, DeleteTopic
-from tests.core.cluster.gathered import Gathered, registration
+from tests.core.cluster.gathered import Gathered, registration, voter
 
 MS = 1_000_000
 
@@ -20,7 +20,7 @@ def test_nodes_are_described_with_what_hangs_on_them() -> None:
     liveness = Liveness(1500 * MS, 3000 * MS)
     liveness.begin(0, ["n1", "n2"])
     liveness.heard(900 * MS, "n2")
-    reply = describe_cluster(2000 * MS, cluster.state, "n1", 7, ["n2", "n1"], liveness)
+    reply = describe_cluster(2000 * MS, cluster.state, "n1", 7, [voter("n2"), voter("n1")], liveness)
     assert (reply.controller, reply.term, reply.voters, reply.partitions) == ("n1", 7, ["n1", "n2"], 3)
     assert [(node.node_id, node.standing, node.leaders, node.replicas, node.in_sync) for node in reply.nodes] == [
         ("n1", Standing.LIVE, 1, 2, 2),

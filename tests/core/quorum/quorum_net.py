@@ -13,6 +13,7 @@ from goqueue.core.quorum.entries import SNAPSHOT, Entry, Vote, decode_snapshot, 
 from goqueue.core.quorum.log import Cut, Write
 from goqueue.core.quorum.messages import QuorumMessage
 from goqueue.core.quorum.quorum import Quorum, Tuning
+from goqueue.core.quorum.voter_id import node_of, voter_id
 
 
 @define(eq=False)
@@ -39,10 +40,23 @@ class Member:
     applied_end: int = 0
     answers: list[tuple[int, str, bool]] = field(factory=list)
     _written_start: int = 0
+    # Which disk it has: the first one bears no number.
+    disk: int = 1
+
+    @property
+    def voter(self) -> str:
+        """Its voter id."""
+        return voter_id(self.name, "" if self.disk == 1 else str(self.disk))
+
+    def wipe(self) -> None:
+        """The process is gone, and all that was on the disk."""
+        self.is_up = False
+        self.disk += 1
+        self.entries, self.start, self.vote = [], 0, Vote()
 
     def begin(self, now: int) -> None:
         """Start with what the disk has."""
-        self.quorum = Quorum(self.name, self.tuning, self.random)
+        self.quorum = Quorum(self.voter, self.tuning, self.random)
         self.applied, self.applied_end = [], self.start
         self.written, self._written_start = [*self.entries], self.start
         self.votes.clear()
@@ -120,7 +134,7 @@ class Member:
     def summarize(self) -> None:
         """Propose an entry that stands for all before it."""
         content = " ".join(self.applied).encode()
-        self.quorum.propose(SNAPSHOT, encode_snapshot(self.quorum.membership.voters, content))
+        self.quorum.propose(SNAPSHOT, encode_snapshot(self.quorum.membership.current, content))
 
 
 class Net:
@@ -132,7 +146,7 @@ class Net:
         self.under_way: deque[tuple[str, str, QuorumMessage]] = deque()
         # Links whose letters are lost, or kept until they are released.
         self.severed: dict[tuple[str, str], None] = {}
-        self.held: dict[tuple[str, str], list[QuorumMessage]] = {}
+        self.held: dict[tuple[str, str], list[tuple[str, QuorumMessage]]] = {}
         self.doubled: dict[tuple[str, str], None] = {}
         self.losing: dict[tuple[str, str], int] = {}
         self._random = Random(seed)
@@ -148,21 +162,22 @@ class Net:
         for member in self.members.values():
             if member.is_up and not member.is_paused:
                 for to, message in member.turn(self.now):
-                    self._post(member.name, to, message)
+                    self._post(member.voter, to, message)
 
     def _post(self, sender: str, to: str, message: QuorumMessage) -> None:
-        link = sender, to
+        to = node_of(to)
+        link = node_of(sender), to
         if link in self.severed or to not in self.members:
             return
         if self.losing.get(link, 0) > 0:
             self.losing[link] -= 1
         elif link in self.held:
-            self.held[link].append(message)
+            self.held[link].append((sender, message))
         else:
             self.under_way.extend([(sender, to, message)] * (2 if link in self.doubled else 1))
 
     def deliver(self) -> tuple[str, str, QuorumMessage] | None:
-        """Hand over the next letter that can be handed over; None when there is none."""
+        """Hand over the next letter that can be handed over; None when there is none. Senders are voters."""
         for _ in range(len(self.under_way)):
             sender, to, message = self.under_way.popleft()
             member = self.members[to]

@@ -8,6 +8,8 @@
     summarize A          an entry that stands for all before it
     add A D  remove A C  move A B  confirm A               requests to A, which should lead
     kill A  start A  pause A  resume A                     the process
+    wipe A               the process is gone and its disk is emptied: it is the voter A/2 from then on, then A/3
+    register A           all others send their log to A, as the voter that it is
     slow A  fast A  fail A  mend A                         the disk: syncs wait, are done; fails, and is recovered
     isolate A  sever A B  sever A>B  heal                  links that lose all letters
     lose A>B 2  double A>B  hold A>B  pass A>B 1  drop A>B  release A>B [late]   single letters; held ones go on one by
@@ -36,6 +38,7 @@ from goqueue.core.quorum.messages import (
     Voted,
 )
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, QuorumRequest, RemoveVoter
+from goqueue.core.quorum.voter_id import node_of
 from tests.core.quorum.quorum_net import Member, Net
 
 MS = 1_000_000
@@ -103,7 +106,7 @@ class Story:
             return "down"
         quorum = member.quorum
         role = type(quorum.role).__name__.lower()
-        following = f" of {quorum.leader}" if quorum.leader not in ("", member.name) else ""
+        following = f" of {quorum.leader}" if quorum.leader not in ("", member.voter) else ""
         return f"{role}{following} in term {quorum.term}, {quorum.agreed} agreed"
 
     # --- nodes
@@ -131,6 +134,15 @@ class Story:
 
     def _kill(self, name: str) -> None:
         self._of(name).is_up = False
+
+    def _wipe(self, name: str) -> None:
+        self._of(name).wipe()
+
+    def _register(self, name: str) -> None:
+        voter = self._of(name).voter
+        for member in self.net.members.values():
+            member.learners = [*(one for one in member.learners if node_of(one) != name), voter]
+            member.quorum.observe(self.net.now, member.learners)
 
     def _start(self, name: str) -> None:
         self._of(name).begin(self.net.now)
@@ -235,7 +247,7 @@ class Story:
     def _pass(self, link: str, count: str = "1") -> None:
         sender, to = self._links(link)[0]
         held = self.net.held[sender, to]
-        self.net.under_way.extend((sender, to, one) for one in held[: int(count)])
+        self.net.under_way.extend((voter, to, one) for voter, one in held[: int(count)])
         del held[: int(count)]
 
     def _drop(self, link: str) -> None:
@@ -244,7 +256,7 @@ class Story:
     def _release(self, link: str, order: str = "") -> None:
         sender, to = self._links(link)[0]
         letters = self.net.held.pop((sender, to))
-        self.net.under_way.extend((sender, to, one) for one in (reversed(letters) if order else letters))
+        self.net.under_way.extend((voter, to, one) for voter, one in (reversed(letters) if order else letters))
 
     def _break(self, one: str, other: str) -> None:
         for sender, to in self._links(one, other):
@@ -310,7 +322,8 @@ def _entries(entries: list[Entry]) -> str:
 
 def _what(entry: Entry) -> str:
     if entry.kind == VOTERS:
-        return f"({','.join(voters_in(entry) or [])})"
+        named = voters_in(entry)
+        return f"({','.join(named.voters if named else [])})"
     if entry.kind == SNAPSHOT:
         content = decode_snapshot(entry.content).content
         return f"[{','.join(_short(one) for one in content.decode().split())}]"
