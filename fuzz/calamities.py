@@ -67,7 +67,7 @@ class Calamities:
             "kill": self._die, "crash": self._die, "blackout": self._die, "stop": self._stop, "rolling": self._roll,
             "pause": self._pause, "clock": self._set_clock, "isolate": self._isolate, "rift": self._tear,
             "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break,
-            "writes": self._break,
+            "writes": self._break, "wipe": world.wiping.strike,
         }  # fmt: skip
 
     def begin(self) -> None:

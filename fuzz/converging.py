@@ -56,6 +56,8 @@ class Converging:
         controllers = [node.options.node_id for node in nodes if node.is_controller]
         if len(controllers) != 1:
             return f"the controllers are {controllers}"
+        if unrest := self._world.wiping.unrest():
+            return unrest
         indexes = {node.options.node_id: agreed_index(node) for node in nodes}
         if len(dict.fromkeys(indexes.values())) != 1:
             return f"the nodes know different things to be agreed on: {indexes}"

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.quorum.voter_id import voter_id
 
 if TYPE_CHECKING:
     from goqueue.fuzz.world import World
@@ -28,6 +29,7 @@ def found_cluster(world: "World") -> None:
             disk_id=f"disk-of-{name}",
             replica_lag_ns=options.replica_lag_ns,
         )
+        world.sight.disks[voter_id(name, process.cluster.disk_id)] = process.disk
         process.wall_skew_ms = random.randint(-options.skew_ms_max, options.skew_ms_max)
         process.drift_ppm = random.randint(-options.drift_ppm_max, options.drift_ppm_max)
         process.origin_ns = random.randint(0, 100 * _S)

@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator
 
-from goqueue.core.cluster.apply import Topic
+from goqueue.core.cluster.apply import ClusterState, Topic
+from goqueue.core.codec import Codec
 from goqueue.core.node import Node
+from goqueue.core.quorum.leader import Leader
+from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
 from goqueue.core.records.entries import entries_in
 from goqueue.core.work.records import WORK_CODEC, Doomed, unpacked_runs
 from goqueue.core.work.window import Run
 from goqueue.storage.layout import LOG_ENDING, segment_of
 from goqueue.storage.simulated import SimulatedDisk
+from goqueue.storage.vote import META_FOLDER, VOTE_FILE
+
+_SUM_BYTES = 4
+_VOTE_CODEC = Codec({1: SaveVote})
 
 
 def agreed_index(node: Node) -> int:
@@ -20,6 +27,31 @@ def agreed_index(node: Node) -> int:
 def agreed_topics(node: Node) -> dict[str, Topic]:
     """The topics that a node knows to be agreed on, also one that has just begun and may not act on that yet."""
     return {**node._agreement.state.topics}
+
+
+def agreed_state(node: Node) -> ClusterState:
+    """What a node knows to be agreed on, also one that has just begun and may not act on that yet."""
+    return node._agreement.state
+
+
+def voters(node: Node) -> list[str]:
+    """The voter ids of those who vote, as a node knows it."""
+    return [*node._agreement.voters]
+
+
+def are_voters_agreed(node: Node) -> bool:
+    """Whether a node knows that it is agreed who votes."""
+    return bool(node._agreement.voters) and node._agreement.are_voters_agreed
+
+
+def leads(node: Node) -> bool:
+    """Whether a node was elected in its term, and has not lost that."""
+    return isinstance(node._agreement._quorum.role, Leader)
+
+
+def own_voter(node: Node) -> str:
+    """The voter id of a node."""
+    return node._agreement._quorum.own_id
 
 
 def written_index(node: Node) -> int:
@@ -36,6 +68,17 @@ def is_written(node: Node) -> bool:
 def term(node: Node) -> int:
     """The term in which a node believes to be."""
     return node._agreement.term
+
+
+def saved_vote(disk: SimulatedDisk) -> SaveVote:
+    """The vote that a crash at this moment would leave."""
+    try:
+        content = disk.durable_bytes(f"{META_FOLDER}/{VOTE_FILE}")
+    except OSError:
+        return SaveVote(-1, "")
+    saved = _VOTE_CODEC.decode(content[_SUM_BYTES:])
+    assert isinstance(saved, SaveVote)
+    return saved
 
 
 def batches(disk: SimulatedDisk, stream: str, name: str, position: int) -> list[tuple[int, Header]]:

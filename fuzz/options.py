@@ -10,7 +10,7 @@ import attrs
 
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
-    "writes", "clock", "rolling", "blackout",
+    "writes", "clock", "rolling", "blackout", "wipe",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
 

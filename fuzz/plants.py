@@ -27,6 +27,8 @@ from goqueue.core.log.log import Log
 from goqueue.core.partition.leadership import Leadership
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Publishing
+from goqueue.core.quorum.ballots import Majority
+from goqueue.core.quorum.voter_id import node_of
 from goqueue.core.records.batch import (
     CRC,
     CRC_COVERS_FROM,
@@ -79,6 +81,22 @@ def _acknowledge_before_sync(replace: Replace) -> None:
 
 def _vote_not_saved(replace: Replace) -> None:
     replace(VoteSaving, "run", lambda *_: None)
+
+
+def _wiped_voter_votes(replace: Replace) -> None:
+    """A vote counts for the node that gives it, whichever disk it has."""
+
+    def count(ballots: Majority, voter: str, *, is_granted: bool) -> None:
+        for one in ballots.electors:
+            if node_of(one) == node_of(voter):
+                ballots._votes[one] = is_granted
+
+    replace(Majority, "count", count)
+
+
+def _wiping() -> Options:
+    """Worlds in which nothing is done but to elect, by nodes that lose their disks."""
+    return _worlds("wipe", "kill", "isolate", seconds=40, producers=0, consumers=0, calamity_lasts_s=(1.0, 4.0))
 
 
 def _elections() -> Options:
@@ -242,6 +260,7 @@ def _changing_leaders() -> Options:
 PLANTS: dict[str, Plant] = {
     "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: _worlds("crash")),
     "vote-not-saved": Plant(_vote_not_saved, _elections),
+    "wiped-voter-votes": Plant(_wiped_voter_votes, _wiping, within=10),
     "stale-leader-serves": Plant(_stale_leader_serves, _cut_off),
     "truncation-skipped": Plant(_truncation_skipped, _cut_off),
     "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _cut_off),

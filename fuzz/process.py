@@ -23,11 +23,13 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.groups.verbs import Polled
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
+from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Caller, Fetched
 from goqueue.core.work.verbs import PolledWork
 from goqueue.fuzz.checkers.checker import HEALER
 from goqueue.fuzz.faults import Interruptions, PowerCut
+from goqueue.fuzz.insight import saved_vote
 from goqueue.fuzz.slices import Slice, Slices
 from goqueue.storage.capture import Capture
 from goqueue.storage.jobs import StreamJob
@@ -191,6 +193,20 @@ class Process:
         self.world.count("crash" if crash else "kill or stop")
         self.world.died(self, silently=crash)
         self._start_later(self._schedule.randint(0, 50_000_000) if down_ns is None else down_ns)
+
+    def wipe(self) -> None:
+        """The machine gets another disk, and a process begins on it; whatever was on the old one is lost."""
+        assert self.node is None
+        assert self.cluster is not None
+        sight, lost = self.world.sight, voter_id(self.node_id, self.cluster.disk_id)
+        sight.lost_votes[lost] = saved_vote(sight.disks.pop(lost))
+        self.disk.empty()
+        self.cluster = evolve(self.cluster, disk_id=f"disk-{self.disk.life}-of-{self.node_id}")
+        sight.disks[voter_id(self.node_id, self.cluster.disk_id)] = self.disk
+        self.world.note(self, "wipe", self.life)
+        self.world.count("wipe")
+        self.down_until = self.world.now
+        self.world.later(0, self.start)
 
     def stop(self) -> None:
         """Ask the process to end in order."""

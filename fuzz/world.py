@@ -25,6 +25,7 @@ from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Post
 from goqueue.fuzz.process import Process
 from goqueue.fuzz.trouble import Trouble
+from goqueue.fuzz.wiping import Wiping
 from goqueue.fuzz.witness import Witness
 from goqueue.fuzz.workloads.admin import Admin
 from goqueue.fuzz.workloads.client import Client
@@ -112,6 +113,7 @@ class World:
         self.sight.processes = self.processes
         self._named = {process.node_id: process for process in self.processes}
         self.post = Post(self.random("post"), self, options)
+        self.wiping = Wiping(self, self.random("wiping"))
         self.calamities: list[Calamity] = []
         if options.nodes > 1:
             found_cluster(self)

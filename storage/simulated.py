@@ -8,8 +8,7 @@ Time does not exist here. The driver that owns the clock asks `latency` how long
 split a sync with `begin_sync` and `finish_sync`, so that writes, or a crash, come between.
 
 A machine's life ends by `crash` (the power goes) or `kill` (the process goes, the system stays); the disk is then ready
-for the next one. Files of an earlier life raise DeadFile whatever they are asked, except that closing them and
-releasing locks is harmless, as whoever tidies up after a death does that.
+for the next one. Files of an earlier life may be closed, and locks released; all else raises DeadFile.
 
 As on a real disk reads, syncs and closes may run in other threads beside one that writes; but what is drawn from the
 seed is then in the hands of the scheduler. Everything else is for the driver's thread.
@@ -331,8 +330,13 @@ class SimulatedDisk:
             inode.lock_owner = None
             self.used_bytes += len(inode.content)
 
+    def empty(self) -> None:
+        """Another disk, with nothing on it, takes the place of this one."""
+        self._root = Folder()
+        self.kill()
+
     def evict(self, path: str) -> None:
-        """Drops what is cached of a file, as a system short of memory would."""
+        """Drops what is cached of a file."""
         self._require_inode(path).forget_cached(0)
 
     def fail_next(self, operation: str, number: int, path_prefix: str = "", after: int = 0) -> None:

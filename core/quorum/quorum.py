@@ -110,8 +110,10 @@ class Quorum:
         """Begin, or begin again, with what the disk holds; `founders`, by name, elect a leader for an empty log."""
         self.log = EntryLog(start, entries)
         self.founders = founders
-        # A log that names no voters is of a node that was alone.
-        self.membership.begin([self.own_id] if entries or self.tuning.is_alone else [], entries)
+        self.membership.begin([], entries)
+        if not self.membership.voters and (entries or self.tuning.is_alone):
+            # A log that names no voters is of a node that was alone.
+            self.membership.begin([self.own_id], [])
         self.agreed = start + 1 if start and entries else 0
         self.durable = self.log.end
         if vote.term > self.term:

@@ -14,6 +14,7 @@ from goqueue.fuzz.checkers.controllers import Controllers
 from goqueue.fuzz.checkers.delays import Delays
 from goqueue.fuzz.checkers.deletion import Deletion
 from goqueue.fuzz.checkers.durability import Durability
+from goqueue.fuzz.checkers.electors import Electors
 from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.checkers.exclusive import Exclusive
 from goqueue.fuzz.checkers.fencing import Fencing
@@ -35,7 +36,7 @@ from goqueue.fuzz.checkers.votes import Votes
 from goqueue.fuzz.checkers.watermark import Watermark
 
 # What only several nodes can break; with one they see nothing.
-OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Leaders, Placements, Replicas, Votes)
+OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placements, Replicas, Votes)
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,

@@ -9,7 +9,7 @@ from goqueue.core.cluster.plan import is_own
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.ready import Letter
+from goqueue.core.ready import Letter, SaveVote
 from goqueue.core.verbs import Side
 from goqueue.fuzz.deliveries import Spot
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
@@ -42,6 +42,9 @@ class Sight:
         # Whose turn it was, or whose work came back.
         self.stirred: Broker | None = None
         self._stirred_led: list[tuple[int, Partition]] | None = None
+        # Of a cluster, by voter id: the disks that there are, and what was last voted on those that were lost.
+        self.disks: dict[str, SimulatedDisk] = {}
+        self.lost_votes: dict[str, SaveVote] = {}
         # How many turns there were of all nodes.
         self.turns = 0
         self.clients: list[Client] = []

@@ -1,15 +1,11 @@
 """Whoever grants a vote has it on its disk: what a node forgets it could promise to somebody else in the same term."""
 
-from goqueue.core.codec import Codec
 from goqueue.core.quorum.messages import QuorumLetter, Voted
 from goqueue.core.quorum.voter_id import node_of
-from goqueue.core.ready import Letter, SaveVote
+from goqueue.core.ready import Letter
 from goqueue.fuzz.checkers.checker import Broker, Checker
 from goqueue.fuzz.history import Violation
-from goqueue.storage.vote import META_FOLDER, VOTE_FILE
-
-_SUM_BYTES = 4
-_CODEC = Codec({1: SaveVote})
+from goqueue.fuzz.insight import saved_vote
 
 
 class Votes(Checker):
@@ -20,11 +16,6 @@ class Votes(Checker):
         voted = letter.message.message if isinstance(letter.message, QuorumLetter) else None
         if not isinstance(voted, Voted) or not voted.is_granted or voted.is_trial:
             return
-        try:
-            content = broker.disk.durable_bytes(f"{META_FOLDER}/{VOTE_FILE}")
-        except OSError:
-            content = b""
-        saved = _CODEC.decode(content[_SUM_BYTES:]) if content else SaveVote(-1, "")
-        assert isinstance(saved, SaveVote)
+        saved = saved_vote(broker.disk)
         if saved.term < voted.term or (saved.term == voted.term and node_of(saved.vote) != letter.to):
             raise Violation(f"{broker.node_id} votes for {letter.to} in term {voted.term}, and has {saved} on its disk")

@@ -1,8 +1,8 @@
 """Nodes that agree under everything that may happen to them: what must hold after every step, whatever the seed.
 
-Letters are lost, doubled, late and out of order, links break one way, disks are slow, nodes are killed, cut off and
-come back, voters come and go, logs are summed up. Held against it are the five properties of Raft's figure 3, and in
-the end, when everything works again, that all agree and go on.
+Letters are lost, doubled, late and out of order, links break one way, disks are slow, nodes are killed, cut off, come
+back and lose their disks, voters come and go, logs are summed up. Held against it are the five properties of Raft's
+figure 3, and in the end, when everything works again, that all agree and go on.
 """
 
 from random import Random
@@ -13,6 +13,7 @@ from goqueue.core.quorum.entries import SNAPSHOT, Entry
 from goqueue.core.quorum.leader import Leader
 from goqueue.core.quorum.messages import QuorumMessage
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, QuorumRequest, RemoveVoter
+from goqueue.core.quorum.voter_id import node_of
 from tests.core.quorum.quorum_net import Member, Net
 
 NAMES = ["A", "B", "C", "D", "E"]
@@ -38,6 +39,7 @@ class Storm:
         self.order = self.random.choice([0.5, 0.9, 1.0])
         self.roughness = self.random.choice([0.02, 0.05, 0.1])
         self.patience = self.random.choice([200, 500, 1200])
+        self.wipes = 0
         founders = NAMES[: self.random.choice([1, 2, 3, 5])]
         for name in NAMES:
             member = self.net.add(name, founders if name in founders else [])
@@ -83,7 +85,7 @@ class Storm:
             del self.flying[at]
         if fate > 0.06:
             sender, to, message = letter
-            if self.net.members[to].is_up and (sender, to) not in self.net.severed:
+            if self.net.members[to].is_up and (node_of(sender), to) not in self.net.severed:
                 self.net.members[to].quorum.receive(self.net.now, sender, message)
 
     def pass_time(self) -> None:
@@ -106,11 +108,14 @@ class Storm:
             return
         member = self.random.choice(leaders)
         self.asked += 1
-        other = self.random.choice(NAMES)
+        other = self.net.members[self.random.choice(NAMES)]
+        voters = member.quorum.membership.voters
+        lost = [one for one in voters if one not in self.disks()]
         requests: list[QuorumRequest] = [
-            AddVoter(other),
-            RemoveVoter(other),
-            MoveController(other),
+            AddVoter(other.voter),
+            # Who has just lost one voter does not give up another.
+            RemoveVoter(lost[0] if lost else other.voter),
+            MoveController(other.name),
             Confirm(),
             Confirm(),
         ]
@@ -122,7 +127,7 @@ class Storm:
     def trouble(self) -> None:
         member = self.net.members[self.random.choice(NAMES)]
         other = self.random.choice(NAMES)
-        match self.random.randrange(12):
+        match self.random.randrange(14):
             case 0:
                 member.is_up = False
             case 1 | 2 | 3:
@@ -138,11 +143,38 @@ class Storm:
             case 8 | 9:
                 member.is_disk_slow = not member.is_disk_slow
             case 10:
+                self.register()
+            case 11 | 12:
+                if self.may_lose(member):
+                    self.wipes += 1
+                    member.wipe()
+                    member.begin(self.net.now)
+            case 13:
                 if member.quorum.may_stand and member.is_up:
                     member.quorum.stand(self.net.now)
             case _:
                 if member.is_up:
                     member.quorum.peer_lost(self.net.now, other)
+
+    def register(self) -> None:
+        """All get to know the disks that there are."""
+        for member in self.net.members.values():
+            member.learners = self.disks()
+            member.quorum.observe(self.net.now, member.learners)
+
+    def disks(self) -> list[str]:
+        """The voter ids of all nodes, with the disks that they have."""
+        return [one.voter for one in self.net.members.values()]
+
+    def may_lose(self, member: Member) -> bool:
+        """Whether what is agreed outlives a disk: the other voters have theirs, and a majority can do without it."""
+        quorums = [one.quorum for one in self.net.members.values()]
+        if member.founders == [member.name] or max(self.agreed, default=0) < 1:
+            return False
+        voters = member.quorum.membership.voters
+        agree = all(one.membership.voters == voters and one.membership.changed_at < one.agreed for one in quorums)
+        changes = any(isinstance(one.role, Leader) and one.role._changing._wanted is not None for one in quorums)
+        return agree and not changes and len(voters) >= 3 and set(voters) <= {*self.disks()}
 
     # --- what must hold
 
@@ -150,7 +182,7 @@ class Storm:
         """Hold a node against all that was seen so far."""
         quorum = member.quorum
         if isinstance(quorum.role, Leader):
-            assert self.leaders.setdefault(quorum.term, member.name) == member.name, "two lead one term"
+            assert self.leaders.setdefault(quorum.term, member.voter) == member.voter, "two lead one term"
         for index in range(quorum.log.start, quorum.agreed):
             entry = quorum.log.entries[index - quorum.log.start]
             assert self.agreed.setdefault(index, spelled(entry)) == spelled(entry), "what was agreed has changed"
@@ -180,6 +212,7 @@ class Storm:
         """Everything works again, until all agree."""
         net = self.net
         net.severed.clear()
+        self.register()
         for member in net.members.values():
             member.is_disk_slow = False
             if not member.is_up:
@@ -237,5 +270,6 @@ def test_the_storms_are_worth_their_name() -> None:
             storm.step()
     assert sum(len(storm.leaders) > 2 for storm in storms) > 2
     assert sum(storm.confirmed for storm in storms) > 3
+    assert sum(storm.wipes for storm in storms) > 3
     assert any(content.startswith(SNAPSHOT) for storm in storms for _, content in storm.agreed.values())
     assert sum(len(storm.agreed) > 20 for storm in storms) > 2
