@@ -3,12 +3,17 @@
 A node among others is its folder. Under another name it would pass for somebody else's replicas, in another cluster for
 a member that has lost all it had, and a copy of the folder for the original. So the folder says whose it is, in a file
 that a person can read. One that belongs to a node alone needs none.
+
+The id of the disk stands for what the node has voted and acknowledged: others count on that as long as the id is the
+same. So the file must not outlive the metadata. A folder that was emptied but for this file is refused; emptied with
+it, it gets another id, and the cluster knows that everything is gone.
 """
 
 import json
 
 from attrs import asdict, define, evolve
 
+from goqueue.core.agreement import METADATA_STREAM
 from goqueue.storage.disk import Disk
 from goqueue.storage.layout import FormatError, read_file, replace_file
 
@@ -38,6 +43,12 @@ def claim_folder(disk: Disk, node_id: str, disk_id: str) -> Identity:
         raise FormatError(
             f"{IDENTITY_FILE}: the folder belongs to node {found.node_id}, and this node is {node_id}: start it with "
             f"--node-id {found.node_id}, or give {node_id} a --data-dir of its own"
+        )
+    if found.cluster_id and not disk.exists(METADATA_STREAM):
+        raise FormatError(
+            f"{IDENTITY_FILE}: node {node_id} has lost {METADATA_STREAM}, and with it what it has voted and "
+            "acknowledged: remove everything in the data folder, this file too, start it, and run "
+            f"goqueue cluster readmit {node_id}"
         )
     return found
 

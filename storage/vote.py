@@ -1,7 +1,8 @@
 """The file meta/vote: the quorum's term that a node knows, and whom it voted for in it.
 
 A vote that a node forgot could be given twice, and then two would lead one term. So the file is replaced as a whole,
-durably, before anybody hears of the vote; and one that cannot be read is no vote that was not given, but damage.
+durably, before anybody hears of the vote; and one that cannot be read is no vote that was not given, but damage. The
+vote names a voter by node and disk (`core/quorum/voter_id.py`): a node that asks again with another disk is another.
 """
 
 from attrs import define
@@ -17,6 +18,10 @@ from goqueue.storage.layout import read_file, replace_file
 META_FOLDER = "meta"
 VOTE_FILE = "vote"
 _CRC_BYTES = 4
+_ADVICE = (
+    "this node cannot know whom it has voted for; stop it, remove everything in its data folder, start it again, "
+    "and let it in with goqueue cluster readmit"
+)
 _CODEC = Codec({1: SaveVote})
 
 
@@ -32,7 +37,7 @@ def read_vote(disk: Disk) -> SaveVote | None:
     except ProtocolError as error:
         raise DamageError(path, _CRC_BYTES, str(error)) from None
     if not isinstance(vote, SaveVote):
-        raise DamageError(path, 0, "this node cannot know whom it has voted for; join it anew with an empty folder")
+        raise DamageError(path, 0, _ADVICE)
     return vote
 
 

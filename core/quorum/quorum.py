@@ -111,8 +111,7 @@ class Quorum:
         self.log = EntryLog(start, entries)
         self.founders = founders
         self.membership.begin([], entries)
-        if not self.membership.voters and (entries or self.tuning.is_alone):
-            # A log that names no voters is of a node that was alone.
+        if self._was_alone(entries):
             self.membership.begin([self.own_id], [])
         self.agreed = start + 1 if start and entries else 0
         self.durable = self.log.end
@@ -133,6 +132,13 @@ class Quorum:
         self.role = Follower(self, now, leader="", is_quiet=self.term > 0)
         if self.membership.voters == [self.own_id] or (self.is_founding and len(founders) == 1):
             self.sound_out(now)
+
+    def _was_alone(self, entries: list[Entry]) -> bool:
+        """Whether a log is of this node when it was alone: it names no voters, or the node without a disk."""
+        voters = self.membership.voters
+        if not voters:
+            return bool(entries) or self.tuning.is_alone
+        return voters == [node_of(self.own_id)] and voters != [self.own_id]
 
     def halt(self, now: int) -> None:
         """The disk has failed: promise nothing until `open`."""

@@ -14,6 +14,7 @@ from goqueue.core.cluster.applied import records_in
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
+    DiskLost,
     MetadataRecord,
     MetadataSnapshot,
     NodeRegistered,
@@ -50,6 +51,7 @@ class Agreed(Listener):
             NodeRegistered: self._registered,
             NodeStanding: self._stands,
             NodeRemoved: self._removed,
+            DiskLost: self._readmitted,
         }
 
     def hears(self) -> Hears:
@@ -128,6 +130,9 @@ class Agreed(Listener):
 
     def _removed(self, node: Node, record: NodeRemoved) -> None:
         self._note_standing(record.node_id, "removed")
+
+    def _readmitted(self, node: Node, record: DiskLost) -> None:
+        self._note_standing(record.node_id, "readmitted")
 
     def _note_standing(self, node_id: str, cause: str, incarnation: int | None = None) -> None:
         self.notebook.note("standing", peer=node_id, cause=cause, value=incarnation)

@@ -159,8 +159,8 @@ KINDS: Final[dict[str, str]] = {
     "placed": "It was agreed where a partition is: topic, partition, epoch, peer the leader or null, value the "
     "version, detail the replicas and in-sync replicas as 'replicas a,b,c isr a,b', and adding and removing "
     "where it moves. Every node notes it when it learns of it: the first of them says when.",
-    "standing": "It was agreed how a node stands: peer the node, cause live, draining, stopping, dead or removed, "
-    "value its incarnation where it has begun anew.",
+    "standing": "It was agreed how a node stands: peer the node, cause live, draining, stopping, dead, removed or "
+    "readmitted, value its incarnation where it has begun anew.",
     "voted": "A vote was given to be kept: epoch the term, peer for whom.",
     "vote_kept": "A vote is on the disk, and the node may tell of it: epoch the term, peer for whom.",
     "recalled": "The node opened the log of what nodes agree on: epoch and peer of the vote that it found there.",

@@ -49,6 +49,7 @@ def test_what_needs_others_is_refused_with_a_sentence(address: str) -> None:
         ("cluster", "drain", "testing"),
         ("cluster", "undrain", "testing"),
         ("cluster", "forget", "testing", "--yes"),
+        ("cluster", "readmit", "testing", "--yes"),
         ("cluster", "elect"),
         ("cluster", "moves"),
         ("cluster", "reassign", "orders", "--to", "other"),
@@ -65,6 +66,7 @@ def test_what_needs_others_is_refused_with_a_sentence(address: str) -> None:
         (("reassign", "orders", "--to", "a", "--cancel"), "say where to by --to"),
         (("reassign", "orders", "--to", ","), "--to names no node"),
         (("forget", "a"), "say --yes to forget the node"),
+        (("readmit", "a"), "say --yes to give it up"),
     ],
 )
 def test_a_wrong_command_line_is_refused(arguments: tuple[str, ...], complaint: str, address: str) -> None:
@@ -94,6 +96,8 @@ def test_nodes_are_drained_and_partitions_moved_by_command(tmp_path: Path) -> No
         rows = [line.split() for line in (await ask("cluster", "nodes")).splitlines()]
         assert next(row for row in rows if row[0] == "c")[1] == "draining"
         assert await ask("cluster", "undrain", "c") == "c may lead again\n"
+        refused = await in_thread(lambda: run(address, "cluster", "readmit", "c", "--yes"))
+        assert (refused.status, "c is live" in refused.err) == (1, True)
         assert await ask("cluster", "elect", "orders") == "0 partitions left that others lead\n"
 
     async def test() -> None:

@@ -145,6 +145,18 @@ def test_a_long_log_is_summed_up_and_what_lies_before_goes() -> None:
     again = Agreeing("n1", None, node.entries)
     assert again.agreement.state == node.agreement.state
     assert [*again.agreement.state.topics] == ["last"]
+    among = Agreeing("n1", ["n1"], node.entries)
+    for _ in range(5):
+        among.turn(0)
+    assert among.agreement.is_controller, "a summary of when it was alone names it without its disk"
+    assert among.agreement.voters == ["n1/disk"]
+    assert [*among.agreement.state.topics] == ["last"]
+    alone_again = Agreeing("n1", None, among.entries)
+    assert alone_again.agreement.is_controller
+    alone_again.ask(0, 1, CreateTopic("more"))
+    alone_again.turn(0)
+    alone_again.turn(0)
+    assert [(to, type(answer)) for to, answer in alone_again.take_answers()] == [(1, Agreed)]
 
 
 def test_alone_a_folder_of_several_voters_or_of_another_node_is_refused() -> None:

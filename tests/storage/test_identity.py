@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from goqueue.core.agreement import METADATA_STREAM
 from goqueue.storage.disk import Disk
 from goqueue.storage.identity import (
     IDENTITY_FILE,
@@ -37,10 +38,20 @@ def test_another_node_is_refused_with_what_to_do() -> None:
 def test_the_cluster_is_noted_once_and_another_is_refused() -> None:
     disk = folder()
     named = name_cluster(disk, claim_folder(disk, "a", "first"), "one")
+    disk.make_folder(METADATA_STREAM)
     assert claim_folder(disk, "a", "x") == named == Identity("a", "first", "one")
     assert name_cluster(disk, named, "one") == named
     with pytest.raises(FormatError, match="belongs to cluster one, and its peers are cluster two"):
         name_cluster(disk, named, "two")
+
+
+def test_a_folder_that_lost_its_metadata_does_not_pass_for_what_it_was() -> None:
+    disk = folder()
+    name_cluster(disk, claim_folder(disk, "a", "first"), "one")
+    with pytest.raises(FormatError, match="goqueue cluster readmit a"):
+        claim_folder(disk, "a", "second")
+    disk.remove(IDENTITY_FILE)
+    assert claim_folder(disk, "a", "second") == Identity("a", "second")
 
 
 def test_a_node_alone_needs_no_identity_and_may_not_use_the_folder_of_a_cluster() -> None:

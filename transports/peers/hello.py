@@ -111,7 +111,7 @@ def disagreement(own: Hello, other: Hello, expected: str = "", present: Hello | 
         return (
             f"a node named {other.node_id} with another data folder is connected, from "
             f"{present.internal or 'elsewhere'}: give one of them another --node-id, or stop the one whose data is "
-            "not wanted, and forget it"
+            "not wanted; one that has lost its data folder is let in by goqueue cluster readmit"
         )
     return ""
 

@@ -22,6 +22,7 @@ from goqueue.core.cluster.verbs import (
     ElectLeaders,
     ForgetNode,
     LeaveNode,
+    ReadmitNode,
     Reassign,
     ReplicaMove,
 )
@@ -71,6 +72,7 @@ class History:
         steps = [
             self.create, self.publish, self.publish, self.catch_up, self.catch_up, self.fall_behind, self.restart,
             self.restart, self.die, self.die, self.come_back, self.drain, self.leave, self.move, self.tidy, self.other,
+            self.lose_disk,
         ]  # fmt: skip
         self.random.choice(steps)()
 
@@ -107,7 +109,7 @@ class History:
     def _lead(self, slot: Slot, placed: Placement, old: Placement | None, request: object) -> None:
         held = self.held[slot]
         if held.holders[placed.leader] < held.count:
-            is_accepted = isinstance(request, ForgetNode) and request.accept_loss
+            is_accepted = isinstance(request, ForgetNode | ReadmitNode) and request.accept_loss
             assert slot[0] == "hasty" or is_accepted, (slot, placed, held)
             self.unclean += 1
             held.count = held.holders[placed.leader]
@@ -181,6 +183,26 @@ class History:
         known = self.state.nodes.get(f"n{self.random.randint(1, 6)}")
         incarnation = known.incarnation if known is not None else 1
         self.attempt(registration(known.node_id if known is not None else "n6", incarnation))
+
+    def lose_disk(self) -> None:
+        """A node dies with its disk, and an operator lets it come back without: what only it had may be gone."""
+        node_id = self.node()
+        if not self.state.nodes[node_id].disk_id:
+            # It is still to come back from the last time.
+            return
+        alone = {slot for slot, placed in self.slots() if placed.isr == [node_id]}
+        self.attempt(DeclareDead(node_id, self.state.nodes[node_id].incarnation))
+        self.attempt(ReadmitNode(node_id, accept_loss=self.random.random() < 0.5))
+        if self.state.nodes[node_id].disk_id:
+            return
+        for held in self.held.values():
+            held.holders[node_id] = 0
+        for slot, placed in self.slots():
+            assert placed.isr != [node_id] or placed.replicas == [node_id]
+            assert placed.leader != node_id
+            if slot in alone:
+                held = self.held[slot]
+                held.count = min(held.count, held.holders[placed.isr[0]])
 
     def drain(self) -> None:
         """An operator drains a node, or has it back."""

@@ -63,6 +63,7 @@ def test_a_topic_of_a_broker_alone_gets_partitions(tmp_path: Path) -> None:
         ("POST", "/admin/nodes/node-2/drain", None),
         ("DELETE", "/admin/nodes/node-2/drain", None),
         ("DELETE", "/admin/nodes/node-2", None),
+        ("POST", "/admin/nodes/node-2/readmit", None),
         ("POST", "/admin/elections", {}),
         ("POST", "/admin/reassignment", {"partitions": [{"topic": "t", "partition": 0, "new_replicas": ["b"]}]}),
         ("DELETE", "/admin/reassignment/orders-0", None),
@@ -94,6 +95,7 @@ def test_a_broker_alone_says_that_there_is_nobody_else(method: str, path: str, b
         ("DELETE", "/admin/reassignment/orders-x", None, "id"),
         ("POST", "/admin/elections", {"partition": 3}, "topic"),
         ("DELETE", "/admin/nodes/a?accept_loss=maybe", None, "accept_loss"),
+        ("POST", "/admin/nodes/a/readmit?accept_loss=maybe", None, "accept_loss"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(method: str, path: str, body: object, field: str, tmp_path: Path) -> None:
