@@ -367,7 +367,8 @@ class Quorum:
 
     def stand(self, now: int, *, is_transfer: bool = False) -> None:
         """Ask for votes in a term of its own."""
-        if not self.may_stand:
+        if not self.may_stand or (is_transfer and self.is_founding):
+            # A leader hands over to a voter that has its whole log: one whose log is empty has lost its disk since.
             return
         self.term, self.vote = self.term + 1, self.own_id
         self._save()

@@ -164,3 +164,24 @@ def test_a_second_voter_waits_for_a_third() -> None:
     cluster.meet("n2")
     cluster.advance(60_000)
     assert described(cluster, "n1").voters == ["n1"]
+
+
+def test_a_founder_that_begins_anew_by_itself_stays_apart_from_those_who_joined_it() -> None:
+    cluster = DrivenCluster(1)
+    cluster.until(lambda: cluster.controller() == "n1")
+    for name in ("n2", "n3"):
+        cluster.add(name, [])
+        cluster.meet(name)
+    cluster.until(lambda: described(cluster, "n2").voters == ["n1", "n2", "n3"], 60_000)
+    with_topic(cluster, 1, 3)
+    cluster_id = cluster.node("n2").cluster_id
+    cluster.wipe("n1")
+    cluster.start("n1")
+    cluster.meet("n1")
+    cluster.until(lambda: any(cluster.node(name).is_controller for name in ("n2", "n3")))
+    cluster.advance(10_000)
+    assert cluster.node("n1").cluster_id not in ("", cluster_id)
+    assert cluster.node("n1").is_controller, "it follows a leader of the other cluster"
+    assert [cluster.node(name).cluster_id for name in ("n2", "n3")] == [cluster_id] * 2
+    assert (topics(cluster, "n1"), topics(cluster, "n2")) == ([], ["orders"])
+    publish(cluster, "n2", b"after")
