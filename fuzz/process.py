@@ -201,7 +201,10 @@ class Process:
         sight, lost = self.world.sight, voter_id(self.node_id, self.cluster.disk_id)
         sight.lost_votes[lost] = saved_vote(sight.disks.pop(lost))
         self.disk.empty()
-        self.cluster = evolve(self.cluster, disk_id=f"disk-{self.disk.life}-of-{self.node_id}")
+        # Whoever founded alone would do so again: an operator starts it like one that joins.
+        founders = self.cluster.founders if len(self.cluster.founders) > 1 else []
+        disk_id = f"disk-{self.disk.life}-of-{self.node_id}"
+        self.cluster = evolve(self.cluster, disk_id=disk_id, founders=founders)
         sight.disks[voter_id(self.node_id, self.cluster.disk_id)] = self.disk
         self.world.note(self, "wipe", self.life)
         self.world.count("wipe")
