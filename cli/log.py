@@ -17,11 +17,10 @@ from rich.table import Table
 
 from goqueue.cli.output import form_option, print_structure
 from goqueue.core.errors import BatchError
-from goqueue.core.log.config import LogConfig
+from goqueue.core.log.config import TIME_MS_MAX, LogConfig
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import Record, iterate
 from goqueue.storage.disk import Disk
-from goqueue.storage.errors import DamageError
 from goqueue.storage.files import FileDisk
 from goqueue.storage.inspection import Verdict, find_streams, list_segments, sound_batches, verify
 from goqueue.storage.layout import FORMAT_FILE, LOCK_FILE, LOG_ENDING, check_format
@@ -197,13 +196,17 @@ def _records(disk: Disk, stream: str, offset: int) -> Iterator[Record]:
             try:
                 yield from (record for record in iterate(batch) if record.offset >= offset)
             except BatchError as error:
-                raise DamageError(path, position, str(error)) from error
+                # The bytes are those that its producer sent: nothing is damaged, and what comes behind can be read.
+                header = read_header(batch)
+                offsets = f"offsets {header.base_offset} to {header.last_offset}"
+                click.echo(f"{path}: byte {position}: {offsets} cannot be read: {error}", err=True)
 
 
 def _time(timestamp: int) -> str | None:
     if timestamp < 0:
         return None
-    seconds, milliseconds = divmod(timestamp, 1000)
+    # A producer may have claimed any time; the last one that has a date stands for those that have none.
+    seconds, milliseconds = divmod(min(timestamp, TIME_MS_MAX), 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{milliseconds:03d}Z"
 
 

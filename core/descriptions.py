@@ -51,7 +51,8 @@ class Descriptions:
         topics, size_bytes = [*self._led.public()], self._led.size_bytes()
         name, version = self._options.node_id, self._options.version
         uptime_ns = now - self._started
-        self._answer(to, NodeReply(name, version, uptime_ns, len(topics), size_bytes, topics, self._checks(now)))
+        checks, replaced = self._checks(now), self._led.timestamps_replaced
+        self._answer(to, NodeReply(name, version, uptime_ns, len(topics), size_bytes, topics, checks, replaced))
 
     def _checks(self, now: int) -> list[Check]:
         led, attendance = self._led, self._attendance

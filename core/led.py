@@ -9,6 +9,7 @@ from attrs import define, field
 
 from goqueue.core.cluster.horizon import Horizon
 from goqueue.core.cluster.plan import is_own, not_yours
+from goqueue.core.log.config import Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.replication.replica import Replica
 from goqueue.core.topics import Held, TopicLeader
@@ -37,6 +38,8 @@ class Led:
     is_in_office: bool = True
     # True while the disk has no room for messages; what the node writes for itself goes on.
     is_disk_full: bool = False
+    # How many messages have got another timestamp than their producers gave them, since the start.
+    timestamps_replaced: int = 0
 
     def topic(self, name: str, *, to_write: bool = False) -> TopicLeader | Refusal:
         """A topic, or why it cannot be had; `to_write` by somebody who is not the node."""
@@ -86,6 +89,12 @@ class Led:
             return partition.log.start_offset, partition.high_watermark
         end = None if leader.is_led(number) else self.horizon.end(leader.topic.topic_id, number)
         return None if end is None else (end.start_offset, end.high_watermark)
+
+    def checks_records(self, topic: str, number: int) -> bool:
+        """Whether every record is looked at of a batch that a client publishes to a partition that is here."""
+        leader = self.topics.get(topic)
+        held = None if leader is None else leader.held(Side.DATA, number)
+        return held is not None and held.log.config.validation is Validation.FULL
 
     def noted(self, now: int, partition: Partition) -> None:
         """Have all other nodes told how far a partition that is led here reaches."""

@@ -299,7 +299,7 @@ class Node:
         if isinstance(partition, Refusal):
             self._answer(to, partition)
         else:
-            self._reads.find(to, partition, request)
+            self._reads.find(now, to, partition, request)
 
     # --- what the driver reports
 
@@ -389,7 +389,7 @@ class Node:
     def deadline(self) -> int | None:
         """When `wake` wants to be called; None while nothing depends on time."""
         times = [self._reads.deadline(), self._upkeep.deadline(), self._rooms.deadline(), self._leading.deadline()]
-        times.append(self._agreement.deadline())
+        times += [self._agreement.deadline(), self._streams.deadline()]
         if self._peering is not None:
             times.append(self._peering.deadline())
         return min((due for due in times if due is not None), default=None)
@@ -421,6 +421,7 @@ class Node:
     def forget_recent(self, now: int) -> None:
         """Let go of the batches in memory that are on the disk as well."""
         self._recent.clear()
+        self._streams.check_anew()
         self._rooms.forget_found()
 
     def close(self, now: int) -> None:

@@ -87,16 +87,17 @@ class Reads:
         deadline = now + min(max(fetch.wait_ns, 0), _WAIT_NS_MAX)
         self._try_fetch(now, WaitingFetch(to, partition, fetch, deadline))
 
-    def find(self, to: int, partition: Partition, find: FindOffset) -> None:
+    def find(self, now: int, to: int, partition: Partition, find: FindOffset) -> None:
         """Take a search by time."""
         if not partition.is_settled:
             self._send(to, partition.nothing(0))
             return
-        search = partition.log.find_time(find.timestamp)
+        log = partition.log
+        search = log.find_time(find.timestamp, log.config.latest_ms(log.clock.wall_ms(now)))
         if search is None:
             self._send(to, _found(None, partition))
         else:
-            self._begin(PendingRead(to, partition, find, search, partition.log.incarnation, 0))
+            self._begin(PendingRead(to, partition, find, search, log.incarnation, 0))
 
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
@@ -235,7 +236,7 @@ class Reads:
         if not self._is_led(partition):
             self._send(pending.to, _left(partition))
         elif isinstance(request, FindOffset):
-            self.find(pending.to, partition, request)
+            self.find(now, pending.to, partition, request)
         else:
             self._try_fetch(now, WaitingFetch(pending.to, partition, request, pending.deadline))
 

@@ -35,6 +35,8 @@ class Streams:
     _replication: Replication | None
     _answer: Callable[[int | None, Reply], None]
     _touched: dict[str, Partition] = field(factory=dict)
+    # Led streams with batches that are being checked, a part of them a turn.
+    _checking: dict[str, Partition] = field(factory=dict)
     # Led streams that rooms were not shown yet.
     _unsettled: dict[str, Partition] = field(factory=dict)
 
@@ -52,6 +54,11 @@ class Streams:
         replication = self._replication
         for partition in self._touched.values():
             effects.extend(partition.take(now))
+            if partition.admission.waiting:
+                self._checking[partition.log.stream] = partition
+            if partition.admission.replaced:
+                self._led.timestamps_replaced += partition.admission.replaced
+                partition.admission.replaced = 0
             self._upkeep.watch(now, partition)
             if replication is not None:
                 replication.appended(now, partition)
@@ -113,8 +120,21 @@ class Streams:
         self.settle(now, partition)
         self._rooms.failed(now, stream, why)
 
+    def deadline(self) -> int | None:
+        """When `wake` has something to do, besides what `Upkeep` says."""
+        return 0 if self._checking else None
+
+    def check_anew(self) -> None:
+        """Begin the checks of batches again, of which a part is done: how far each is cannot be written down."""
+        for partition in self._checking.values():
+            partition.admission.check_anew()
+
     def wake(self, now: int) -> None:
-        """Do what time alone brings about in streams."""
+        """Do what time alone brings about in streams, and go on checking batches."""
+        checking, self._checking = self._checking, {}
+        for partition in checking.values():
+            partition.go_on(now)
+            self.touch(partition)
         for held in self._upkeep.wake(now):
             self.touch(held)
             if isinstance(held, Partition):
@@ -154,6 +174,7 @@ class Streams:
     def dropped(self, held: Held) -> None:
         """A stream is here no more, or has another role."""
         self._touched.pop(held.log.stream, None)
+        self._checking.pop(held.log.stream, None)
         self._upkeep.forget(held)
 
     def topics_changed(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.topic_settings import Value, full_config, log_config, setting, side_config
-from goqueue.core.log.config import LogConfig
+from goqueue.core.log.config import LogConfig, Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.partitioners import Partitioner
 from goqueue.core.replication.replica import Replica
@@ -98,7 +98,13 @@ class TopicLeader:
 
     def config(self, side: Side) -> LogConfig:
         """The settings of the streams of one side."""
-        return log_config(self.topic.config) if side is Side.DATA else side_config(self.topic.config)
+        if side is not Side.DATA:
+            return side_config(self.topic.config)
+        config = log_config(self.topic.config)
+        if self.topic.sides:
+            # Shared groups lease, and the broker itself moves, single records of what is published here.
+            config.validation = Validation.FULL
+        return config
 
     # --- streams that come and go
 

@@ -61,6 +61,7 @@ class Code(StrEnum):
     TOPIC_EXISTS = "topic_exists"
     OFFSET_OUT_OF_RANGE = "offset_out_of_range"
     CORRUPT_BATCH = "corrupt_batch"
+    INVALID_TIMESTAMP = "invalid_timestamp"
     TOO_LARGE = "too_large"
     OUT_OF_ORDER = "out_of_order_sequence"
     # The batch was stored before; its offset is not remembered.
@@ -217,6 +218,7 @@ class NodeReply:
     size_bytes: int
     streams: list["TopicReply"]
     checks: list["Check"] = field(factory=list)
+    timestamps_replaced: int = 0
 
 
 @define

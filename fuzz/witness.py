@@ -34,7 +34,7 @@ from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, TopicTerms, Violation, name_of, records_in
 
-_FINAL = (Code.INVALID, Code.TOO_LARGE, Code.CORRUPT_BATCH, Code.PARTITION_NOT_FOUND)
+_FINAL = (Code.INVALID, Code.TOO_LARGE, Code.CORRUPT_BATCH, Code.INVALID_TIMESTAMP, Code.PARTITION_NOT_FOUND)
 
 
 class Witness:

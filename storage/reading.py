@@ -144,11 +144,15 @@ def _find_in_span(span: Span, find: FindTime, buffers: BufferPool, *, cached: bo
 def _first_record(files: SegmentFiles, position: int, batch: memoryview, find: FindTime) -> TimeResult | None:
     try:
         validate(batch, compacted=True)
-        for record in iterate(batch):
-            if record.timestamp >= find.timestamp and record.offset >= find.from_offset:
-                return TimeResult(record.offset, record.timestamp)
     except BatchError as error:
         raise damage(files, position, str(error)) from error
+    try:
+        for record in iterate(batch):
+            if find.timestamp <= record.timestamp <= find.latest_ms and record.offset >= find.from_offset:
+                return TimeResult(record.offset, record.timestamp)
+    except BatchError:
+        # Its producer wrote it so: there is no record in it that anybody could go to.
+        pass
     return None
 
 

@@ -23,6 +23,7 @@ from crc32c import crc32c
 
 from goqueue.core.ready import Ready, Send
 from goqueue.core.records.batch import HEADER_BYTES
+from goqueue.core.records.record import Recordless
 from goqueue.core.verbs import Published, PublishReply
 
 HEAD_BYTES = HEADER_BYTES
@@ -156,7 +157,7 @@ def _send(send: Send, out: list[int]) -> None:
 _FLAT: dict[type, _Flatten] = {
     **dict.fromkeys((int, bool), _integer),
     **dict.fromkeys((list, tuple), _items),
-    **dict.fromkeys((bytes, bytearray, memoryview), _content),
+    **dict.fromkeys((bytes, bytearray, Recordless, memoryview), _content),
     float: _real,
     type(None): _nothing,
     str: _text,

@@ -25,6 +25,7 @@ from goqueue.core.calls import Request
 from goqueue.core.capture.digest import HEAD_BYTES, reader_of
 from goqueue.core.capture.errors import CaptureError, OtherRelease
 from goqueue.core.capture.reading import READ_ERRORS, ValueReader
+from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
@@ -143,12 +144,13 @@ class EventWriter:
         for field in _token_fields(token):
             values.write(field)
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
-        """A request."""
+    def ask(self, now: int, to: int, caller: Caller, request: Request, *, checks_records: bool = False) -> None:
+        """A request; `checks_records` says whether the node looks at those of a batch."""
         if type(request) is PublishBatch:
             self._address(self._begin(now, ASK_BATCH), to, caller)
             self._target(_batch_fields(request))
-            self._values.batch(request.batch, whole=self._keeps_records)
+            whole = checks_records and not can_stand_for(request.batch, checks_records=True)
+            self._values.batch(request.batch, whole=self._keeps_records or whole)
         else:
             self._address(self._begin(now, ASK), to, caller).write(request)
 

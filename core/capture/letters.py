@@ -1,7 +1,8 @@
 """What a capture leaves out of letters: records of clients, which the node passes on without having seen them.
 
 Replication and forwarding carry the same batches that clients sent. A follower looks at a batch's header and at its
-CRC and copies the rest; whoever carries out a forwarded request judges its batch as that of a client; and what another
+CRC and copies the rest; whoever carries out a forwarded request judges its batch as that of a client, without its
+records or once they have been checked; and what another
 node has read for a client, or for the poll of one, goes to the client. So a stand-in does for each (`skeleton`).
 
 Kept whole is whatever a node writes for itself or looks into: the broker's own topics, ledgers and schedules, batches
@@ -13,6 +14,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import Run
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.errors import BatchError
@@ -67,6 +69,9 @@ class Letters:
         request = letter.request
         if letter.is_own or not isinstance(request, PublishBatch) or request.side is not Side.DATA:
             return letter
+        if self.node.led.checks_records(request.topic, request.partition):
+            if not can_stand_for(request.batch, checks_records=True):
+                return letter
         return evolve(letter, request=evolve(request, batch=shortened(request.batch)))
 
     def _answered(self, sender: str, letter: Answered) -> Answered:

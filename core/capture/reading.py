@@ -165,8 +165,11 @@ class ValueReader:
 
     def _run(self) -> bytes | bytearray | memoryview:
         tag = self.byte()
-        content = bytearray()
-        for _ in range(self.count()):
+        content, count = bytearray(), self.count()
+        if count == 1:
+            # What it is known to have passed is known of it alone.
+            content, count = self.batch(), 0
+        for _ in range(count):
             content += self.batch()
             if len(content) > _CONTENT_BYTES_MAX:
                 raise CaptureError(f"batches of more than {_CONTENT_BYTES_MAX} bytes cannot have come at once")

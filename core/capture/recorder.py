@@ -98,7 +98,8 @@ class Recorder(Node):
             if bytes(request.batch[:HEAD_BYTES]) != came:
                 self._notes.ask_sound(now, to, caller, request, came)
             else:
-                self._notes.ask(now, to, caller, request)
+                checks_records = self.node.led.checks_records(request.topic, request.partition)
+                self._notes.ask(now, to, caller, request, checks_records=checks_records)
 
     def is_started(self, now: int) -> bool:
         """As the node says."""

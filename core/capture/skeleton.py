@@ -1,29 +1,39 @@
 """A batch without its records: the header stays, and with it the right to stand for the whole.
 
 A node judges a producer's batch by its header and by its CRC, and passes the rest on unseen. So a capture may leave the
-records out: told again, they are zeros, of which the last four bytes are chosen so that the CRC in the header is right.
-Only a batch whose CRC was right before may be treated so; one that is to be refused must be kept as it came.
+records out: told again, they are zeros, of which four bytes are chosen so that the CRC in the header is right. What is
+compressed also begins like its codec, and says nothing of its size. Only a batch that would pass so far may be treated
+so; one that is to be refused must be kept as it came. Where the node checks records as well, that was done when it was
+captured, and is taken as done when it is told again (`Recordless`).
 """
 
 import struct
 
 from crc32c import crc32c
 
+from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import (
+    CODEC_MASK,
     CRC,
     CRC_COVERS_FROM,
     CRC_POSITION,
     HEADER_BYTES,
-    LENGTH_COVERS_FROM,
-    LENGTH_POSITION,
+    Codec,
+    read_header,
+    validate_exact,
 )
+from goqueue.core.records.claims import check_claims
+from goqueue.core.records.record import Recordless, validate_records
 from goqueue.core.records.varint import Readable
 
 _MASK = 0xFFFFFFFF
 _POLYNOMIAL = 0x82F63B78
 _CHOSEN_BYTES = 4
-# The length of a batch and its CRC, with what stands between them.
-_LENGTH_AND_CRC = struct.Struct(">i5xI")
+# How compressed records begin that are bytes to be skipped. Those of gzip
+# end with their size.
+_SKIPPED = struct.pack("<I", 0x184D2A50)
+_BEGINNINGS: dict[int, bytes] = {Codec.GZIP: b"\x1f\x8b", Codec.LZ4: _SKIPPED, Codec.ZSTD: _SKIPPED}
+_SIZE_BYTES = 4
 # Below this there is nothing to gain.
 WORTH_BYTES = 128
 
@@ -40,27 +50,39 @@ _FORWARD = _forward_table()
 _BACKWARD = {entry >> 24: byte for byte, entry in enumerate(_FORWARD)}
 
 
-def can_stand_for(batch: Readable) -> bool:
+def can_stand_for(batch: Readable, *, checks_records: bool = False) -> bool:
     """Whether the header is enough to make a batch that a node takes as it takes this one."""
-    size = len(batch)
-    if size < WORTH_BYTES:
+    if len(batch) < WORTH_BYTES:
         return False
-    length, crc = _LENGTH_AND_CRC.unpack_from(batch, LENGTH_POSITION)
-    return bool(length == size - LENGTH_COVERS_FROM and crc32c(memoryview(batch)[CRC_COVERS_FROM:]) == crc)
+    try:
+        header = validate_exact(batch, compacted=True)
+        if header.record_count == header.last_offset_delta + 1:
+            check_claims(batch, header)
+        if checks_records:
+            validate_records(batch, decompress=True)
+    except BatchError:
+        return False
+    return True
 
 
-def stand_in(header: bytes, size: int) -> bytearray:
+def stand_in(header: bytes, size: int) -> Recordless:
     """A batch of `size` bytes under this header, with a right CRC and nothing in it."""
     assert len(header) == HEADER_BYTES
-    assert size >= HEADER_BYTES + _CHOSEN_BYTES
-    batch = bytearray(size)
+    assert size >= WORTH_BYTES
+    batch = Recordless(size)
     batch[:HEADER_BYTES] = header
+    codec = read_header(header).attributes & CODEC_MASK
+    beginning = _BEGINNINGS.get(codec, b"")
+    batch[HEADER_BYTES : HEADER_BYTES + len(beginning)] = beginning
+    left = _SIZE_BYTES if codec == Codec.GZIP else 0
     wanted: int = CRC.unpack_from(header, CRC_POSITION)[0]
     register = wanted ^ _MASK
-    for _ in range(_CHOSEN_BYTES):
+    # Back over the zeros at the end, and over the bytes that are chosen.
+    for _ in range(left + _CHOSEN_BYTES):
         byte = _BACKWARD[register >> 24]
         register = (register ^ _FORWARD[byte]) << 8 & _MASK | byte
-    begun = crc32c(memoryview(batch)[CRC_COVERS_FROM : size - _CHOSEN_BYTES]) ^ _MASK
-    batch[size - _CHOSEN_BYTES :] = (register ^ begun).to_bytes(_CHOSEN_BYTES, "little")
+    at = size - left - _CHOSEN_BYTES
+    begun = crc32c(memoryview(batch)[CRC_COVERS_FROM:at]) ^ _MASK
+    batch[at : at + _CHOSEN_BYTES] = (register ^ begun).to_bytes(_CHOSEN_BYTES, "little")
     assert crc32c(memoryview(batch)[CRC_COVERS_FROM:]) == wanted
     return batch

@@ -34,6 +34,7 @@ from goqueue.core.capture.errors import CaptureError
 from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.records.batch import HEADER_BYTES
+from goqueue.core.records.record import Recordless
 from goqueue.core.records.varint import INT64_MAX, SPELLED, Readable, encode_varlong
 
 TEXTS_MAX = 4096
@@ -46,7 +47,7 @@ _SPELLED_END = len(SPELLED) // 2
     OBJECT, SAME, ENUM, NAMED, METHOD, NAMED_TUPLE, RANDOM, ORDERED_DICT, DEFAULT_DICT, BUILT_IN, RANGE, RUN,
 ) = range(28)  # fmt: skip
 
-_TAGS: dict[type, int] = {bytes: BYTES, bytearray: BYTEARRAY, memoryview: VIEW}
+_TAGS: dict[type, int] = {bytes: BYTES, bytearray: BYTEARRAY, Recordless: BYTEARRAY, memoryview: VIEW}
 # What a defaultdict is made to hold.
 MADE_OF: tuple[type, ...] = (int, list, dict, set, deque, bytearray)
 
@@ -105,6 +106,7 @@ class ValueWriter:
             OrderedDict: lambda value: self._dict(ORDERED_DICT, value),
             defaultdict: lambda value: self._dict(DEFAULT_DICT, value),
             bytearray: self._bytearray,
+            Recordless: self._bytearray,
             memoryview: lambda value: self._content(VIEW, value),
             deque: self._deque,
             set: self._set,

@@ -13,8 +13,8 @@ from typing import TypeAlias, TypeVar
 
 from goqueue.core.records.batch import APPEND_TIME, CODEC_MASK, HEADER_BYTES, Header
 from goqueue.core.records.headers import Headers
-from goqueue.core.records.record import Record, iterate
-from goqueue.core.records.varint import LENGTHS, LENGTHS_END, MEANT
+from goqueue.core.records.record import NEAR_MAX, Record, iterate
+from goqueue.core.records.varint import INT64_MAX, LENGTHS, LENGTHS_END, MEANT
 
 T = TypeVar("T")
 Origin = TypeVar("Origin")
@@ -41,7 +41,8 @@ def decode(source: bytes, at: int, header: Header, origin: Origin, make: Make[Or
     """What is made of the records of the batch at `at`, whose header this is; raises BatchError."""
     count = header.record_count
     if header.attributes & (CODEC_MASK | APPEND_TIME) == 0:
-        if count == header.last_offset_delta + 1 <= LENGTHS_END:
+        is_inside = NEAR_MAX <= header.base_timestamp <= INT64_MAX - NEAR_MAX
+        if count == header.last_offset_delta + 1 <= LENGTHS_END and is_inside:
             made = _plain(source, at, header, origin, make)
             if made is not None:
                 return made

@@ -17,10 +17,22 @@ from typing import Generic, TypeVar
 from attrs import define, field
 
 from goqueue.core.client.decoding import Make, decode, made_of
-from goqueue.core.records.batch import Header, Lane, validate
+from goqueue.core.errors import BatchError
+from goqueue.core.records.batch import HEADER_BYTES, Header, Lane, read_header, validate
 from goqueue.core.records.record import Record, iterate
 
 T = TypeVar("T")
+
+
+class UnreadableBatch(BatchError):
+    """Records that cannot be read: those from `offset` on, below `next_offset`, where the next batch begins."""
+
+    def __init__(self, cursor: "Cursor", offset: int, next_offset: int, error: BatchError) -> None:
+        super().__init__(error.reason, str(error), position=error.position)
+        self.cursor = cursor
+        self.offset = offset
+        self.next_offset = next_offset
+
 
 # How much is kept of a paused cursor before the broker is asked for no more of it.
 PAUSED_BYTES = 1 << 20
@@ -152,7 +164,8 @@ class Fetching(Generic[T]):
     def next(self) -> tuple[Cursor, list[T], int] | None:
         """What is made of the next batch that has any for us, and its size; None when nothing is left of what came.
 
-        Raises BatchError where the bytes are damaged. The cursor's position stays at the first record until `handed`.
+        Raises UnreadableBatch where records cannot be read, again and again until the cursor goes elsewhere. The
+        cursor's position stays at the first record until `handed`.
         """
         while self._arrived:
             arrival = self._arrived[0]
@@ -163,10 +176,13 @@ class Fetching(Generic[T]):
                     cursor.finish_at(arrival.next_offset)
                 continue
             at = arrival.at
-            header = validate(arrival.batches, at, compacted=True)
+            try:
+                header = validate(arrival.batches, at, compacted=True)
+                made = self._made(cursor, header, arrival.batches, at)
+            except BatchError as error:
+                raise _unreadable(arrival, error) from error
             self._given_at = at
             arrival.at += header.size
-            made = self._made(cursor, header, arrival.batches, at)
             if made:
                 return cursor, made, header.size
         return None
@@ -213,3 +229,13 @@ class Fetching(Generic[T]):
                 cursor.stop = record.offset
                 return records[:place]
         return records
+
+
+def _unreadable(arrival: _Arrival, error: BatchError) -> UnreadableBatch:
+    """Which records are meant: if the header can be believed those of one batch, else all that came with it."""
+    cursor, at = arrival.cursor, arrival.at
+    end = arrival.next_offset
+    if len(arrival.batches) - at >= HEADER_BYTES:
+        claimed = read_header(arrival.batches, at).next_offset
+        end = claimed if cursor.position < claimed < end else end
+    return UnreadableBatch(cursor, cursor.position, end, error)

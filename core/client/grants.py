@@ -95,6 +95,8 @@ class Arrival:
     _bases: list[int] = field(factory=list)
     # The records of the batch that was taken apart last, and where it is.
     _place: int = -1
+    # Which messages could not be read at the last attempt, and of which grant.
+    unreadable: "tuple[Grant, range] | None" = None
     _records: dict[int, Record] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -220,6 +222,7 @@ class Grants(Generic[T]):
             return []
         place, header = found
         stop, claim = min(header.next_offset, end), self._claim(grant, header.lane)
+        arrival.unreadable = grant, range(start, stop)
         is_dense = header.record_count == header.last_offset_delta + 1 and not header.is_control
         if is_dense and (stop - start) * DENSE >= header.record_count:
             made = decode(arrival.source, place, header, claim, self.make)
@@ -278,8 +281,24 @@ class Grants(Generic[T]):
         return runs
 
     def take_damaged(self) -> list[ReceiptRun]:
-        """Let go of the part whose bytes are damaged."""
-        return [run for grant, offsets in self._arrived.popleft().rest() for run in self.give_back(grant, offsets)]
+        """Let go of the messages that cannot be read: of one batch, or of a whole part whose batches are not found."""
+        arrival = self._arrived[0]
+        if arrival.unreadable is None:
+            self._arrived.popleft()
+            return [run for grant, offsets in arrival.rest() for run in self.give_back(grant, offsets)]
+        grant, offsets = arrival.unreadable
+        arrival.unreadable = None
+        arrival.advance(offsets.stop)
+        if arrival.is_over:
+            self._arrived.popleft()
+        return self.give_back(grant, offsets)
+
+    @property
+    def damaged(self) -> tuple[str, int, int, int]:
+        """Topic, partition, first offset and end of the messages that `take_damaged` would let go of."""
+        arrival = self._arrived[0]
+        grant, offsets = arrival.unreadable or arrival.rest()[0]
+        return grant.topic, grant.partition, offsets.start, offsets.stop
 
     def take_open(self) -> list[ReceiptRun]:
         """Let go of everything."""

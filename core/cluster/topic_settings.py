@@ -10,7 +10,15 @@ from collections.abc import Callable
 from attrs import define, evolve
 
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
-from goqueue.core.log.config import HOUR_MS, UNLIMITED, Cleanup, Fsync, LogConfig
+from goqueue.core.log.config import (
+    HOUR_MS,
+    UNLIMITED,
+    Cleanup,
+    Fsync,
+    LogConfig,
+    TimestampAction,
+    Validation,
+)
 from goqueue.core.records.batch import Lane
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
@@ -53,8 +61,10 @@ def _fraction(value: object) -> Value:
     return value
 
 
-def _span(least_ms: int, most_ms: int = _SPAN_MS_MAX) -> Callable[[object], Value]:
+def _span(least_ms: int, most_ms: int = _SPAN_MS_MAX, *, unlimited: bool = False) -> Callable[[object], Value]:
     def parse(value: object) -> Value:
+        if unlimited and value in (UNLIMITED, str(UNLIMITED)) and not isinstance(value, float):
+            return UNLIMITED
         if not isinstance(value, str):
             raise ValueError(f"expected a span of time such as '30s', found {value!r}")
         span_ms = parse_duration_ms(value)
@@ -111,6 +121,10 @@ SETTINGS: dict[str, Setting] = {
     "fsync": Setting("every", _one_of(*Fsync)),
     "fsync_interval": Setting("1s", _span(1)),
     "max_message_bytes": Setting(16 << 20, _whole(1 << 10, 1 << 30)),
+    "validation": Setting("headers", _one_of(*Validation)),
+    "message_timestamp_before_max": Setting(UNLIMITED, _span(0, unlimited=True)),
+    "message_timestamp_after_max": Setting("1h", _span(0, unlimited=True)),
+    "message_timestamp_action": Setting("refuse", _one_of(*TimestampAction)),
     # Of a topic that was given more partitions, those that its keys go to; 0 for all.
     "key_partitions": Setting(0, _whole(0, 10_000)),
     "min_insync_replicas": Setting(1, _whole(1, 100)),
@@ -160,7 +174,9 @@ def log_config(config: dict[str, Value]) -> LogConfig:
         assert isinstance(value, int)
         return value
 
-    hours = number("retention_hours")
+    hours, cleanup = number("retention_hours"), Cleanup(str(setting(config, "cleanup")))
+    # Compaction opens every batch sooner or later.
+    validation = Validation.FULL if cleanup.compacts else Validation(str(setting(config, "validation")))
     return LogConfig(
         segment_bytes=number("segment_bytes"),
         segment_age_ms=number("segment_age"),
@@ -170,10 +186,14 @@ def log_config(config: dict[str, Value]) -> LogConfig:
         fsync_interval_ns=number("fsync_interval") * 1_000_000,
         retention_ms=UNLIMITED if hours == UNLIMITED else hours * HOUR_MS,
         retention_bytes=number("retention_bytes"),
-        cleanup=Cleanup(str(setting(config, "cleanup"))),
+        cleanup=cleanup,
         compaction_lag_ms=number("min_compaction_lag"),
         tombstone_retention_ms=number("tombstone_retention"),
         dirty_ratio=float(setting(config, "dirty_ratio")),
+        validation=validation,
+        timestamp_before_ms=number("message_timestamp_before_max"),
+        timestamp_after_ms=number("message_timestamp_after_max"),
+        timestamp_action=TimestampAction(str(setting(config, "message_timestamp_action"))),
     )
 
 

@@ -10,7 +10,7 @@ from attrs import define, field
 from goqueue.core.calls import Reply
 from goqueue.core.dead.gone import Gone
 from goqueue.core.dead.letters import fits, read_letter
-from goqueue.core.dead.picking import records_in
+from goqueue.core.dead.picking import opened
 from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.verbs import BrowseDead, DeadLetter, DeadLetters, Sieve
 from goqueue.core.dead.yard import Yard
@@ -56,8 +56,8 @@ class Page:
     def read(self, batches: Readable, next_offset: int) -> None:
         """Look through what was read from the position on."""
         self._scanned += len(batches)
-        for _, records in records_in(batches):
-            for record in records:
+        for batch in opened(batches):
+            for record in batch.records:
                 if record.offset < self.offset or record.offset in self._gone:
                     continue
                 letter = read_letter(self._number, record)

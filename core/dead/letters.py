@@ -5,6 +5,7 @@
     goqueue.dlq.group  .attempts  .time    who gave it up, after how many attempts, when
     goqueue.dlq.topic  .partition  .offset where it came from
     goqueue.dlq.value_bytes                how large its value was, where its target had no room for it
+    goqueue.dlq.unreadable                 why it has neither key nor value: nobody can read the batch that it was in
     goqueue.dlq.redriven                   how often it was sent back before
 
 Key, value and all other headers stay as they were published, but for the moment at which the message was to expire: a
@@ -25,14 +26,19 @@ REASON, DETAIL, GROUP, ATTEMPTS, TIME = (
     f"{PREFIX}{word}" for word in ("reason", "detail", "group", "attempts", "time")
 )
 TOPIC, PARTITION, OFFSET = (f"{PREFIX}{word}" for word in ("topic", "partition", "offset"))
-VALUE_BYTES, REDRIVEN = f"{PREFIX}value_bytes", f"{PREFIX}redriven"
+VALUE_BYTES, REDRIVEN, UNREADABLE = f"{PREFIX}value_bytes", f"{PREFIX}redriven", f"{PREFIX}unreadable"
 
 REASONS = ("max_attempts", "rejected", "expired")
 _NUMBER_LETTERS_MAX = 18
 
 
-def buried(record: Record, group: str, death: tuple[str, int], source: tuple[str, int], at_ms: int) -> Entry:
-    """The dead letter of a message; `death` is a reason, maybe with a detail behind a colon, and a count."""
+def buried(
+    record: Record, group: str, death: tuple[str, int], source: tuple[str, int], at_ms: int, problem: str = ""
+) -> Entry:
+    """The dead letter of a message; `death` is a reason, maybe with a detail behind a colon, and a count.
+
+    `problem` says why the message could not be read, where that is so.
+    """
     reason, _, detail = death[0].partition(":")
     past: list[tuple[str, bytes | None]] = [(REASON, reason.encode())]
     if detail:
@@ -45,6 +51,8 @@ def buried(record: Record, group: str, death: tuple[str, int], source: tuple[str
         (PARTITION, b"%d" % source[1]),
         (OFFSET, b"%d" % record.offset),
     ]
+    if problem:
+        past.append((UNREADABLE, problem.encode()))
     kept = [header for header in record.headers if header[0] == REDRIVEN or not _is_past(header[0])]
     return at_ms, _copied(record.key), _copied(record.value), (*kept, *past)
 

@@ -17,7 +17,8 @@ from goqueue.core.dead.letters import bare, buried, fits, read_letter, revived
 from goqueue.core.dead.records import Intent, Tally
 from goqueue.core.dead.targets import Targets
 from goqueue.core.dead.verbs import Sieve
-from goqueue.core.records.batch import Codec, Header, Lane, validate
+from goqueue.core.errors import BatchError
+from goqueue.core.records.batch import NO_TIMESTAMP, Codec, Header, Lane, validate
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
@@ -82,13 +83,25 @@ def _size(entry: Entry) -> int:
     return size + sum(len(name) + len(said or b"") + _HEADER_BYTES_MAX for name, said in headers)
 
 
-def records_in(batches: Readable) -> Iterator[tuple[Header, Iterator[Record]]]:
-    """The batches of what was read with their records, which are views of it; BatchError where it is damaged."""
+@define
+class Opened:
+    """A batch with its records, which are views of it: all of them, or none and the reason why they cannot be read."""
+
+    header: Header
+    records: list[Record]
+    problem: str = ""
+
+
+def opened(batches: Readable) -> Iterator[Opened]:
+    """The batches of what was read; BatchError where it is damaged."""
     view, at = memoryview(batches), 0
     while at < len(view):
         header = validate(view, at, compacted=True)
         end = at + header.size
-        yield header, iter(()) if header.is_control else iterate(view[at:end])
+        try:
+            yield Opened(header, [] if header.is_control else [*iterate(view[at:end])])
+        except BatchError as error:
+            yield Opened(header, [], str(error))
         at = end
 
 
@@ -128,26 +141,38 @@ class Named:
 
     def read(self, batches: Readable, next_offset: int) -> None:
         """Look through what was read from the position on."""
-        for header, records in records_in(batches):
-            for record in records:
+        for batch in opened(batches):
+            for record in batch.records:
                 self._skip(record.offset)
                 if self._rest and self._rest[0] == record.offset:
-                    self._take(self._rest.popleft(), header, record)
+                    self._take(self._rest.popleft(), batch.header, record)
                 if self.is_full:
                     # What comes behind was not looked for, so it is not missing.
                     return
+            if batch.problem and self.group:
+                self._take_unreadable(batch)
+            if self.is_full:
+                return
         self._skip(next_offset)
+
+    def _take_unreadable(self, batch: Opened) -> None:
+        """The messages of a batch that cannot be read get letters that say so."""
+        header = batch.header
+        self._skip(header.base_offset)
+        while self._rest and self._rest[0] < header.next_offset and not self.is_full:
+            offset = self._rest.popleft()
+            self._take(offset, header, Record(offset, NO_TIMESTAMP, None, None), batch.problem)
 
     def _skip(self, offset: int) -> None:
         while self._rest and self._rest[0] < offset:
             self.missing.append(self._rest.popleft())
 
-    def _take(self, offset: int, header: Header, record: Record) -> None:
+    def _take(self, offset: int, header: Header, record: Record, problem: str = "") -> None:
         kind = (*self.target, int(header.lane), int(header.codec))
         if self.consignment.kind not in (None, kind):
             return
         if self.group:
-            entry = buried(record, self.group, self.deaths[offset], (self.topic, self.number), self.at_ms)
+            entry = buried(record, self.group, self.deaths[offset], (self.topic, self.number), self.at_ms, problem)
         else:
             entry = revived(record, self.at_ms)
         entry = bare(entry) if self.is_bare else entry
@@ -207,12 +232,12 @@ class Sifted:
     def read(self, batches: Readable, next_offset: int) -> None:
         """Look through what was read from the position on."""
         self._scanned += len(batches)
-        for header, records in records_in(batches):
-            for record in records:
+        for batch in opened(batches):
+            for record in batch.records:
                 if self._is_done:
                     return
                 if self._position <= record.offset < self.end and record.offset not in self.gone:
-                    self._look(header, record)
+                    self._look(batch.header, record)
         if not self._is_done:
             self._move(next_offset)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from goqueue.core.errors import BatchError
+from goqueue.core.log.config import TIME_MS_MAX
 from goqueue.core.partition.publishing import Publishing, problem
 from goqueue.core.records.batch import validate_exact
 from goqueue.core.records.build import Entry, encode
@@ -17,8 +18,7 @@ from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Acks, Code, Due, NewRecord, Publish, PublishBatch, Refusal
 
-# The end of the year 9999: what comes later has no date that all could read.
-DUE_MS_MAX = 253_402_300_799_999
+DUE_MS_MAX = TIME_MS_MAX
 
 
 # Messages of a schedule are read again one by one, each from its batch; a single message may be larger.

@@ -11,6 +11,8 @@ producer, if need be without records, so that its sequence survives; transaction
 time a tombstone may go is written into its batch (KIP-534: attribute bit 6, base timestamp = horizon), so it does not
 depend on anyone's memory.
 
+A batch whose records cannot be read, which its producer wrote so, stays as it is, and with it what it would supersede.
+
 Memory is bounded by `KEYS_MAX` keys a run: when the map is full the run covers the log up to there, and the next run
 goes on. Records of a transaction count only once its commit marker was seen; those of an aborted one go. The caller
 keeps open transactions out by `limit_offset`; a run also ends before one whose marker is not among the segments it
@@ -19,14 +21,18 @@ reads, since a later run would not look at these records again.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from attrs import define
 from mmh3 import mmh3_x64_128_digest as key_digest
 
+from goqueue.core.errors import BatchError
 from goqueue.core.log.config import LogConfig
-from goqueue.core.log.segment import NO_TIMESTAMP, RELATIVE_OFFSET_MAX, Segment
+from goqueue.core.log.retention import appended_until_ms, newest_ms
+from goqueue.core.log.segment import RELATIVE_OFFSET_MAX, Segment
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.build import rebuild
+from goqueue.core.records.claims import RECORDS_MAX
 from goqueue.core.records.control import read_marker
 from goqueue.core.records.record import Record, iterate
 
@@ -67,9 +73,10 @@ def plan_compaction(
     config: LogConfig,
     wall_ms: int,
     limit_offset: int,
+    active: Segment | None = None,
 ) -> CompactionPlan | None:
     """What to compact at this time; None while too little of the log is dirty."""
-    inputs = _eligible(sealed, config, wall_ms, limit_offset)
+    inputs = _eligible([*sealed, active], config, wall_ms, limit_offset)
     dirty_bytes = sum(segment.size for segment in inputs if segment.next_offset > cleaned_offset)
     total_bytes = sum(segment.size for segment in inputs)
     if dirty_bytes == 0 or dirty_bytes < config.dirty_ratio * total_bytes:
@@ -81,10 +88,12 @@ def plan_compaction(
     )
 
 
-def _eligible(sealed: Sequence[Segment], config: LogConfig, wall_ms: int, limit_offset: int) -> list[Segment]:
+def _eligible(segments: Sequence[Segment | None], config: LogConfig, wall_ms: int, limit_offset: int) -> list[Segment]:
+    """Of sealed segments, behind which stands the active one where it is known, those that may be compacted."""
     eligible: list[Segment] = []
-    for segment in sealed:
-        newest = segment.created_ms if segment.max_timestamp == NO_TIMESTAMP else segment.max_timestamp
+    for segment, following in pairwise(segments):
+        assert segment is not None
+        newest = newest_ms(segment, appended_until_ms(segment, following, config), config, wall_ms)
         if segment.next_offset > limit_offset or newest + config.compaction_lag_ms > wall_ms:
             break
         eligible.append(segment)
@@ -149,7 +158,10 @@ class Compactor:
         return known > 0 and known + header.record_count > self._keys_max
 
     def _enter_keys(self, header: Header, batch: memoryview) -> None:
-        keyed = [(key_digest(record.key), record.offset) for record in iterate(batch) if record.key is not None]
+        records = _records(header, batch)
+        if records is None:
+            return
+        keyed = [(key_digest(record.key), record.offset) for record in records if record.key is not None]
         if header.is_transactional:
             self._open.setdefault(header.producer_id, []).extend(keyed)
             self._open_from.setdefault(header.producer_id, header.base_offset)
@@ -159,7 +171,12 @@ class Compactor:
     def _close_transaction(self, header: Header, batch: memoryview) -> None:
         keyed = self._open.pop(header.producer_id, [])
         begun = self._open_from.pop(header.producer_id, None)
-        if read_marker(batch).commit:
+        try:
+            is_commit = read_marker(batch).commit
+        except BatchError:
+            # What became of the transaction is not known: its records stay, and remove none before them.
+            return
+        if is_commit:
             for digest, offset in keyed:
                 if offset > self._last_offset_of_key.get(digest, -1):
                     self._last_offset_of_key[digest] = offset
@@ -173,14 +190,20 @@ class Compactor:
         header = read_header(batch)
         if header.is_control or header.base_offset >= self.end_offset:
             return batch
-        records = list(iterate(batch))
+        records = _records(header, batch)
+        if records is None:
+            return batch
         kept = [] if self._is_aborted(header) else [record for record in records if self._stays(header, record)]
         if not kept and not self._is_last_of_producer(header):
             return None
         unmarked = header.horizon_ms is None and any(map(_is_tombstone, kept))
         if len(kept) == len(records) and not unmarked:
             return batch
-        return rebuild(header, kept, horizon_ms=self._horizon_ms if unmarked else None)
+        try:
+            return rebuild(header, kept, horizon_ms=self._horizon_ms if unmarked else None)
+        except BatchError:
+            # Its producer gave a record a time that none can be written with.
+            return batch
 
     def _stays(self, header: Header, record: Record) -> bool:
         if record.key is None:
@@ -198,6 +221,16 @@ class Compactor:
 
     def _is_last_of_producer(self, header: Header) -> bool:
         return self._last_batch_of_producer.get(header.producer_id) == header.base_offset
+
+
+def _records(header: Header, batch: memoryview) -> list[Record] | None:
+    """The records of a batch; None where they cannot be read, or are more than any batch may have."""
+    if header.record_count > RECORDS_MAX:
+        return None
+    try:
+        return list(iterate(batch))
+    except BatchError:
+        return None
 
 
 def _begun(span: tuple[int, int]) -> int:

@@ -6,6 +6,8 @@ from attrs import define
 
 HOUR_MS = 3_600_000
 UNLIMITED = -1
+# The end of the year 9999: what comes later has no date that all could read.
+TIME_MS_MAX = 253_402_300_799_999
 
 
 class Fsync(StrEnum):
@@ -34,6 +36,20 @@ class Cleanup(StrEnum):
         return self is not Cleanup.DELETE
 
 
+class Validation(StrEnum):
+    """How far a client's batch is looked into before it is appended: its header alone, or every record."""
+
+    HEADERS = "headers"
+    FULL = "full"
+
+
+class TimestampAction(StrEnum):
+    """What becomes of a message whose timestamp is out of bounds."""
+
+    REFUSE = "refuse"
+    REPLACE = "replace"
+
+
 @define
 class LogConfig:
     """The settings of one log; sizes in bytes, wall-clock spans in milliseconds, `UNLIMITED` switches a bound off."""
@@ -51,11 +67,21 @@ class LogConfig:
     tombstone_retention_ms: int = 24 * HOUR_MS
     dirty_ratio: float = 0.5
     checkpoint_bytes: int = 64 << 20
+    validation: Validation = Validation.HEADERS
+    # How far from the wall clock the timestamps of clients may lie, in the past and in the future.
+    timestamp_before_ms: int = UNLIMITED
+    timestamp_after_ms: int = HOUR_MS
+    timestamp_action: TimestampAction = TimestampAction.REFUSE
 
     def __attrs_post_init__(self) -> None:
         problems = self.problems()
         if problems:
             raise ValueError("; ".join(problems))
+
+    def latest_ms(self, wall_ms: int) -> int:
+        """The latest timestamp that is taken at this time, or believed of what is in the log."""
+        ahead_ms = self.timestamp_after_ms
+        return TIME_MS_MAX if ahead_ms == UNLIMITED else min(wall_ms + ahead_ms, TIME_MS_MAX)
 
     def problems(self) -> list[str]:
         """Every setting that is out of bounds, a sentence each; empty when the settings can be used."""
@@ -85,4 +111,6 @@ _LEAST = {
     "compaction_lag_ms": 0,
     "tombstone_retention_ms": 0,
     "checkpoint_bytes": 1,
+    "timestamp_before_ms": UNLIMITED,
+    "timestamp_after_ms": UNLIMITED,
 }

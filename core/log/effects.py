@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from attrs import define
 
+from goqueue.core.log.config import TIME_MS_MAX
 from goqueue.core.log.index import IndexKind
 
 Buffer = bytes | bytearray | memoryview
@@ -138,6 +139,7 @@ class FindTime:
     """The first record at or after `timestamp` and not below `from_offset`, in segments given as (name, end position).
 
     `position` is a place in the last of them from which a search there may begin, -1 to look it up in the index.
+    Records later than `latest_ms` are passed over: their clock was wrong, and a search for any time would end at them.
     """
 
     stream: str
@@ -145,6 +147,7 @@ class FindTime:
     from_offset: int
     segments: Sequence[tuple[str, int]]
     position: int
+    latest_ms: int = TIME_MS_MAX
 
 
 @define

@@ -19,7 +19,7 @@ from goqueue.core.clock import Clock
 from goqueue.core.errors import BatchError, GoQueueError
 from goqueue.core.log.checkpoint import Checkpoint, encode_checkpoint
 from goqueue.core.log.compaction import CompactionOutput, CompactionPlan, plan_compaction
-from goqueue.core.log.config import Fsync, LogConfig
+from goqueue.core.log.config import TIME_MS_MAX, Fsync, LogConfig
 from goqueue.core.log.cursors import Cursors
 from goqueue.core.log.effects import (
     Append,
@@ -43,6 +43,7 @@ from goqueue.core.log.segment import NO_TIMESTAMP, RELATIVE_OFFSET_MAX, Segment
 from goqueue.core.log.segments import SegmentList
 from goqueue.core.log.tail import SegmentTail
 from goqueue.core.records.batch import NO_PRODUCER, Header, stamp, validate_exact
+from goqueue.core.records.claims import check_claims
 
 _NEVER = 1 << 63
 
@@ -70,7 +71,7 @@ class Log:
     def __init__(self, stream: str, config: LogConfig, clock: Clock, state: LogState) -> None:
         self.stream = stream
         self.config = config
-        self._clock = clock
+        self.clock = clock
         self._effects: list[Effect] = []
         self._buffers: list[Buffer] = []
         self._cursors = Cursors()
@@ -141,6 +142,7 @@ class Log:
         self.refuse_if_unsound()
         assert leader_epoch >= self.epochs.latest
         header = validate_exact(batch)
+        check_claims(batch, header)
         base_offset = self._tail.segment.next_offset
         self._make_room(now, header, base_offset)
         stamp(batch, base_offset, leader_epoch)
@@ -177,11 +179,11 @@ class Log:
             message = f"a batch of {size} bytes is over the limit of {config.batch_bytes_max}"
             raise BatchError("too_large", message, status_hint=413)
         if segment.size == 0:
-            segment.created_ms = self._clock.wall_ms(now)
+            segment.created_ms = self.clock.wall_ms(now)
         elif (
             segment.size + size > config.segment_bytes
             or base_offset + header.last_offset_delta - segment.base > RELATIVE_OFFSET_MAX
-            or self._clock.wall_ms(now) - segment.created_ms >= config.segment_age_ms
+            or self.clock.wall_ms(now) - segment.created_ms >= config.segment_age_ms
         ):
             self._roll(now)
 
@@ -192,7 +194,7 @@ class Log:
         self._tail.add(base_offset, next_offset, header.max_timestamp, header.length + 12)
         self._buffers.append(batch)
         if header.producer_id != NO_PRODUCER:
-            self.producers.enter(header, base_offset, self._clock.wall_ms(now))
+            self.producers.enter(header, base_offset, self.clock.wall_ms(now))
         if self._expiry_due_ms == NEVER_MS:
             self._expiry_due_ms = next_removal_ms(self._segments, self.config)
 
@@ -209,7 +211,7 @@ class Log:
         tail, segment = self._tail, self._tail.segment
         if pages := tail.partial_pages():
             self._effects.append(WriteIndex(self.stream, tail.name, pages))
-        opened = Segment(segment.next_offset, 0, 0, segment.next_offset, NO_TIMESTAMP, self._clock.wall_ms(now))
+        opened = Segment(segment.next_offset, 0, 0, segment.next_offset, NO_TIMESTAMP, self.clock.wall_ms(now))
         self._tail = SegmentTail(opened, self.config.index_interval_bytes)
         self._segments.seal(self._tail)
         self._effects.append(Roll(self.stream, tail.name, segment.size, self._tail.name))
@@ -334,19 +336,19 @@ class Log:
     def _expiry_due(self, now: int) -> int:
         if self._expiry_due_ms == NEVER_MS:
             return _NEVER
-        return now + (self._expiry_due_ms - self._clock.wall_ms(now)) * 1_000_000
+        return now + (self._expiry_due_ms - self.clock.wall_ms(now)) * 1_000_000
 
     # --- removing
 
     def retain(self, now: int) -> int:
         """Remove the segments that age, size or the start offset let go; answers how many."""
         self.refuse_if_unsound()
-        config, wall_ms = self.config, self._clock.wall_ms(now)
+        config, wall_ms = self.config, self.clock.wall_ms(now)
         active, sealed = self._tail.segment, self._segments.sealed
         count = expired_count(sealed, active, config, self.start_offset, wall_ms)
         count = held_count(sealed, count, self.held_from)
         is_whole = count == len(sealed) and 0 < active.next_offset <= self.held_from
-        if is_whole and active.size and is_expired(active, config, self.start_offset, wall_ms):
+        if is_whole and active.size and is_expired(active, None, config, self.start_offset, wall_ms):
             self._roll(now)
             count += 1
         if count:
@@ -391,7 +393,7 @@ class Log:
     def restart(self, now: int, offset: int) -> None:
         """Forget everything and begin anew at `offset`, as a follower must that its leader's log has left behind."""
         self.refuse_if_unsound()
-        begin = Segment(offset, 0, 0, offset, NO_TIMESTAMP, self._clock.wall_ms(now))
+        begin = Segment(offset, 0, 0, offset, NO_TIMESTAMP, self.clock.wall_ms(now))
         self.start_offset = self.cleaned_offset = offset
         self.epochs = EpochCache()
         self._cut(offset, [begin], [segment for segment in self.segments if segment.name != begin.name])
@@ -426,8 +428,9 @@ class Log:
             return None
         limit = min(self.acknowledged_offset, self._readable.next_offset)
         limit = limit if limit_offset is None else min(limit, limit_offset)
-        sealed, config, wall_ms = self._segments.sealed, self.config, self._clock.wall_ms(now)
-        plan = plan_compaction(self.stream, sealed, self.cleaned_offset, self.incarnation, config, wall_ms, limit)
+        sealed, config, wall_ms = self._segments.sealed, self.config, self.clock.wall_ms(now)
+        terms = self.cleaned_offset, self.incarnation, config, wall_ms, limit
+        plan = plan_compaction(self.stream, sealed, *terms, self._tail.segment)
         # One that got nowhere, for a transaction whose end it did not see, gets no further before more is sealed.
         return plan if plan is not None and plan.end_offset > self._compaction_held_at else None
 
@@ -478,13 +481,13 @@ class Log:
         if goes_on and read.incarnation == self.incarnation:
             self._cursors.note(next_offset, read.segment, next_position)
 
-    def find_time(self, timestamp: int) -> FindTime | None:
-        """The request that finds the first record at or after `timestamp`; None when every record is older."""
+    def find_time(self, timestamp: int, latest_ms: int = TIME_MS_MAX) -> FindTime | None:
+        """The request that finds the first record from `timestamp` to `latest_ms`; None when every record is older."""
         segments = self._segments.reaching(timestamp, self.start_offset, self._readable)
         if not segments:
             return None
         position = self._tail.times.floor_position(timestamp - 1) if segments[-1][0] == self._tail.name else -1
-        return FindTime(self.stream, timestamp, self.start_offset, segments, position)
+        return FindTime(self.stream, timestamp, self.start_offset, segments, position, latest_ms)
 
     def check(self) -> None:
         """Assert the invariants that the module's opening names."""

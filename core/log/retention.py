@@ -5,6 +5,7 @@ before its time; a segment without timestamps counts from its creation.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from goqueue.core.log.config import UNLIMITED, LogConfig
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment
@@ -15,10 +16,24 @@ NEVER_MS = 1 << 63
 HELD_MS = 1000
 
 
-def expiry_ms(segment: Segment, retention_ms: int) -> int:
-    """The wall time at which everything in the segment is older than the retention."""
-    newest = segment.created_ms if segment.max_timestamp == NO_TIMESTAMP else segment.max_timestamp
-    return newest + retention_ms
+def newest_ms(segment: Segment, appended_until_ms: int, config: LogConfig, wall_ms: int) -> int:
+    """The time of a segment's newest record, which was appended before `appended_until_ms`.
+
+    A timestamp further ahead of the clock than the topic takes any was written under other settings or by a broken
+    clock. It says nothing; but the record was appended before the segment was sealed, so that time counts. It is the
+    latest that can be true, so nothing else in the segment goes too early for it.
+    """
+    newest = segment.max_timestamp
+    if newest == NO_TIMESTAMP:
+        return segment.created_ms
+    if newest <= config.latest_ms(wall_ms):
+        return newest
+    return max(segment.created_ms, min(newest, appended_until_ms))
+
+
+def appended_until_ms(segment: Segment, following: Segment | None, config: LogConfig) -> int:
+    """When the last batch of a segment was appended, at the latest: before the next one began."""
+    return segment.created_ms + config.segment_age_ms if following is None else following.created_ms
 
 
 def expired_count(sealed: Sequence[Segment], active: Segment, config: LogConfig, start: int, wall_ms: int) -> int:
@@ -28,9 +43,9 @@ def expired_count(sealed: Sequence[Segment], active: Segment, config: LogConfig,
     """
     count = 0
     surplus = _surplus_bytes(sealed, active, config)
-    for segment in sealed:
+    for segment, following in pairwise((*sealed, active)):
         by_size = surplus >= segment.size and surplus > 0
-        if not (by_size or is_expired(segment, config, start, wall_ms)):
+        if not (by_size or is_expired(segment, following, config, start, wall_ms)):
             break
         surplus -= segment.size
         count += 1
@@ -44,16 +59,21 @@ def held_count(sealed: Sequence[Segment], count: int, held_from: int) -> int:
     return count
 
 
-def is_expired(segment: Segment, config: LogConfig, start: int, wall_ms: int) -> bool:
+def is_expired(segment: Segment, following: Segment | None, config: LogConfig, start: int, wall_ms: int) -> bool:
     """Whether nothing in a segment is wanted any more, for its age or because readers begin behind it."""
     if segment.next_offset <= start:
         return True
-    by_age = config.cleanup.deletes and config.retention_ms != UNLIMITED
-    return by_age and expiry_ms(segment, config.retention_ms) <= wall_ms
+    if not config.cleanup.deletes or config.retention_ms == UNLIMITED:
+        return False
+    newest = newest_ms(segment, appended_until_ms(segment, following, config), config, wall_ms)
+    return newest + config.retention_ms <= wall_ms
 
 
 def next_removal_ms(segments: SegmentList, config: LogConfig) -> int:
-    """The wall time at which age lets the oldest segment go, 0 when size does already, NEVER_MS when nothing will."""
+    """The wall time at which age lets the oldest segment go, 0 when size does already, NEVER_MS when nothing will.
+
+    It may be too early where clocks were set, and is never too late.
+    """
     active = segments.tail.segment
     surplus = _surplus_bytes(segments.sealed, active, config)
     if segments.sealed and surplus > 0 and surplus >= segments.sealed[0].size:
@@ -61,7 +81,10 @@ def next_removal_ms(segments: SegmentList, config: LogConfig) -> int:
     if not config.cleanup.deletes or config.retention_ms == UNLIMITED:
         return NEVER_MS
     oldest = segments.oldest
-    return expiry_ms(oldest, config.retention_ms) if oldest.size else NEVER_MS
+    if not oldest.size:
+        return NEVER_MS
+    until_ms = appended_until_ms(oldest, segments.second, config)
+    return newest_ms(oldest, until_ms, config, until_ms) + config.retention_ms
 
 
 def _surplus_bytes(sealed: Sequence[Segment], active: Segment, config: LogConfig) -> int:

@@ -32,6 +32,11 @@ class SegmentList:
         return self.sealed[0] if self.sealed else self.tail.segment
 
     @property
+    def second(self) -> Segment | None:
+        """The segment behind the first one, if there is any."""
+        return None if not self.sealed else self.sealed[1] if len(self.sealed) > 1 else self.tail.segment
+
+    @property
     def first_base(self) -> int:
         """The lowest offset that any segment may hold."""
         return self._bases[0]

@@ -14,41 +14,43 @@ and other batches at the same offsets would bear the same epoch, which nobody co
 
 A batch that an idempotent producer sends again is answered as the first one was, and no earlier: with its offset, once
 that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset: one that
-is told and then lost in a crash would be given to another message.
-
-Fetches that wait for news are not here but in `core/reads.py`.
+is told and then lost in a crash would be given to another message. Fetches that wait for news are in `core/reads.py`.
 
 Invariants: every publish is answered once, and those that wait in the order of their offsets; the high watermark never
 goes back while the partition is sound.
 """
 
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.numbers import is_own
+from goqueue.core.log.config import Validation
 from goqueue.core.log.effects import Effect, Read, SyncToken
 from goqueue.core.log.errors import OffsetOutOfRange
 from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.log.producers import OWN_IDS, Produced
+from goqueue.core.partition.admission import Admission, Incoming, Unfinished
 from goqueue.core.partition.history import History
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
 from goqueue.core.partition.producers import Repeated, judge
 from goqueue.core.partition.publishing import (
+    ANY_TIME,
     Echo,
     Gathering,
     Publishing,
     Share,
+    Times,
     Unacknowledged,
+    acknowledge_below,
+    enqueue,
     entries_of,
-    entry_bytes,
-    next_offset,
     problem,
     refusal_of,
+    take_expired,
 )
 from goqueue.core.partition.recent import RecentBatches
-from goqueue.core.records.batch import NO_TIMESTAMP, Header, Lane, locate, read_header, validate_exact
+from goqueue.core.records.batch import NO_TIMESTAMP, Header, Lane, Writable, locate, read_header, validate_exact
 from goqueue.core.records.build import BatchBuilder, Entry
 from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal, Side
 from goqueue.core.work.lanes import LaneIndex
@@ -81,6 +83,7 @@ class Partition:
         # Where what is appended is noted by lane, if somebody delivers by lanes.
         self.lanes: LaneIndex | None = None
         self.history = History()
+        self.admission = Admission()
         self._gathering: dict[Lane, Gathering] = {}
         self._unacknowledged: deque[Unacknowledged] = deque()
         # Those who want no more than the leader, where there are others.
@@ -117,8 +120,17 @@ class Partition:
         gathering = self._gathering.get(lane)
         if gathering is None:
             gathering = self._begin(lane, wall_ms)
-        entries, size = entries_of(records, places, wall_ms)
-        if gathering.builder.size + size > self._gather_bytes:
+        is_client = self.side is Side.DATA and not is_own(publishing.to)
+        times = Times.of(self.log.config, wall_ms) if is_client else ANY_TIME
+        entries, size, untimely = entries_of(records, places, wall_ms, times)
+        if untimely:
+            records, places, refused = self.admission.sift(self.log.config, wall_ms, records, places, untimely)
+            for at, refusal in refused.items():
+                self._answer(publishing, at, refusal)
+            if places:
+                self._gather_lane(now, wall_ms, lane, publishing, records, places)
+            return
+        if not gathering.has_room(len(places), size, self._gather_bytes):
             if len(places) > 1 and self.side is not Side.DATA:
                 # Several batches: all but the messages at their ends go in by the hundred.
                 half = len(places) // 2
@@ -152,7 +164,7 @@ class Partition:
     ) -> None:
         for at, entry in zip(places, entries, strict=True):
             gathering = self._gathering.get(lane)
-            if gathering is not None and gathering.builder.count and not self._fits(gathering, entry):
+            if gathering is not None and not gathering.fits(entry, self._gather_bytes):
                 self._write_lane(now, lane)
                 gathering = None
             if gathering is None:
@@ -164,9 +176,6 @@ class Partition:
             else:
                 self._gathered(gathering, Share(publishing, [at], gathering.builder.count - 1), [entry])
 
-    def _fits(self, gathering: Gathering, entry: Entry) -> bool:
-        return gathering.builder.size + entry_bytes(entry) <= self._gather_bytes
-
     def _gathered(self, gathering: Gathering, share: Share, entries: list[Entry]) -> None:
         if share.publishing.awaits:
             gathering.shares.append(share)
@@ -176,14 +185,33 @@ class Partition:
 
     def publish_batch(self, now: int, batch: bytearray | memoryview, publishing: Publishing) -> None:
         """Take over a client's batch, or one of the node's own."""
+        waiting, validation = self.admission.waiting, self.log.config.validation
+        is_plain = not waiting and validation is Validation.HEADERS
+        incoming = None if is_plain else Incoming(batch, publishing, validation)
+        if waiting or not self._take_in(now, batch, publishing, incoming):
+            waiting.append(incoming or Incoming(batch, publishing, validation))
+
+    def go_on(self, now: int) -> None:
+        """Go on with the batches that are being checked, in a turn that begins."""
+        waiting = self.admission.waiting
+        self.admission.renew()
+        while waiting and self._take_in(now, waiting[0].batch, waiting[0].publishing, waiting[0]):
+            waiting.popleft()
+
+    def _take_in(self, now: int, batch: Writable, publishing: Publishing, incoming: Incoming | None) -> bool:
+        """Append a batch or refuse it; False while it is being checked."""
         try:
-            header = locate(batch)
-            verdict = self._judge(header, publishing)
+            header, is_client = locate(batch), not is_own(publishing.to)
+            verdict = self._judge(header, publishing, is_client)
             if verdict is None:
+                if is_client:
+                    header = self.admission.admit(self.log.config, self.log.clock.wall_ms(now), batch, incoming, header)
                 verdict = self._append(now, header, batch)
             else:
                 # No answer may rest on a header that changed on its way.
                 validate_exact(batch)
+        except Unfinished:
+            return False
         except (BatchError, LogUnsound) as error:
             verdict = refusal_of(error)
         if isinstance(verdict, Refusal):
@@ -197,10 +225,11 @@ class Partition:
             self._await_acknowledgement(now, *ends, verdict.timestamp, [Share(publishing, [0], 0)])
         else:
             self._answer(publishing, 0, Published(self.number, NO_OFFSET, verdict.timestamp))
+        return True
 
-    def _judge(self, header: Header, publishing: Publishing) -> Produced | Repeated | Refusal | None:
+    def _judge(self, header: Header, publishing: Publishing, is_client: bool) -> Produced | Repeated | Refusal | None:
         """What a batch's header alone says: it is refused, it was taken before, or None."""
-        wrong = "" if is_own(publishing.to) else problem(header)
+        wrong = problem(header) if is_client else ""
         if wrong:
             return Refusal(Code.INVALID, wrong, "batch")
         barrier = None if self.leadership is None else self._barrier(publishing)
@@ -240,6 +269,8 @@ class Partition:
         if now >= self.history.due and self.log.next_offset > self.taken_offset:
             self.history.note(now, self.taken_offset, self.log.start_offset)
         self.taken_offset = self.log.next_offset
+        if not self.admission.waiting:
+            self.admission.renew()
         return self.log.take(now)
 
     def roll(self, now: int) -> None:
@@ -275,9 +306,9 @@ class Partition:
         hasty = [] if self.leadership is None else [share for share in shares if not share.publishing.needs_all]
         if hasty:
             shares = [share for share in shares if share.publishing.needs_all]
-            _enqueue(self._hasty, Unacknowledged(offset, end, timestamp, hasty, now))
+            enqueue(self._hasty, Unacknowledged(offset, end, timestamp, hasty, now))
         if shares:
-            _enqueue(self._unacknowledged, Unacknowledged(offset, end, timestamp, shares, now))
+            enqueue(self._unacknowledged, Unacknowledged(offset, end, timestamp, shares, now))
         if hasty or end <= self.high_watermark:
             self.acknowledge()
 
@@ -315,18 +346,11 @@ class Partition:
         held = kept = self.kept_offset
         if self.leadership is not None:
             held = self.leadership.held(self.ends, kept)
-            self._answer_below(self._hasty, kept)
+            self.done += acknowledge_below(self._hasty, kept, self.number)
             self.log.held_from = max(held, self.high_watermark)
         if held > self.high_watermark:
             self.high_watermark = held
-        self._answer_below(self._unacknowledged, self.high_watermark)
-
-    def _answer_below(self, waiting: deque[Unacknowledged], offset: int) -> None:
-        while waiting and waiting[0].next_offset <= offset:
-            acknowledged = waiting.popleft()
-            for share in acknowledged.shares:
-                if share.acknowledge(self.number, acknowledged.first_offset, acknowledged.timestamp):
-                    self.done.append(share.publishing)
+        self.done += acknowledge_below(self._unacknowledged, self.high_watermark, self.number)
 
     def disk_failed(self, now: int, why: str) -> None:
         """What was not acknowledged may or may not be there; whoever waits for it is told so."""
@@ -343,6 +367,8 @@ class Partition:
         What was gathered and not appended is in no log. What was appended may be on other replicas, and may stay
         there, unless the topic itself is gone.
         """
+        for publishing in self.admission.abandon():
+            self._answer(publishing, 0, refusal)
         gathered = [share for gathering in self._gathering.values() for share in gathering.shares]
         self._gathering.clear()
         self._recent.forget(self.log.stream)
@@ -415,17 +441,9 @@ class Partition:
             f"partition {self.number} of {self.topic} has stored this, but not all replicas in sync have confirmed it"
             f" within {wait_ns // 1_000_000} ms: it may yet be confirmed, or be lost with its leader"
         )
-        refusal = Refusal(Code.OUTCOME_UNKNOWN, message)
-        due: int | None = None
-        for one in self._unacknowledged:
-            if one.since + wait_ns <= now:
-                self._refuse([share for share in one.shares if not is_own(share.publishing.to)], refusal)
-                one.shares = [share for share in one.shares if is_own(share.publishing.to)]
-            elif due is None and one.shares:
-                due = one.since + wait_ns
-        while self._unacknowledged and not self._unacknowledged[0].shares:
-            self._unacknowledged.popleft()
-        return due
+        expired, due = take_expired(self._unacknowledged, now - wait_ns)
+        self._refuse(expired, Refusal(Code.OUTCOME_UNKNOWN, message))
+        return None if due is None else due + wait_ns
 
     @property
     def waits_since(self) -> int | None:
@@ -480,10 +498,3 @@ class Partition:
         if self.leadership is not None:
             self.leadership.check()
             assert self.leadership.epoch == self.leader_epoch >= self.log.epochs.latest
-
-
-def _enqueue(waiting: deque[Unacknowledged], wanted: Unacknowledged) -> None:
-    if not waiting or waiting[-1].next_offset < wanted.next_offset:
-        waiting.append(wanted)
-    else:
-        waiting.insert(bisect_left(waiting, wanted.next_offset, key=next_offset), wanted)

@@ -3,19 +3,27 @@
 Nothing here knows a log. Invariant: every message of a publish is answered once.
 """
 
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Sequence
 
 from attrs import define, field
 
 from goqueue.core.errors import BatchError
+from goqueue.core.forwarding.numbers import is_own
+from goqueue.core.log.config import UNLIMITED, LogConfig
 from goqueue.core.log.log import LogUnsound
 from goqueue.core.log.producers import OWN_IDS
-from goqueue.core.records.batch import Header
+from goqueue.core.records.batch import NO_TIMESTAMP, Header
 from goqueue.core.records.build import BatchBuilder, Entry
+from goqueue.core.records.claims import RECORDS_MAX
 from goqueue.core.records.headers import EXPIRES
+from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.verbs import Code, NewRecord, Published, PublishReply, Refusal
 
 _ENTRY_BYTES_MAX = 40
+# The reason of a BatchError about nothing but the timestamps of a batch.
+UNTIMELY = "untimely"
 
 
 @define
@@ -97,6 +105,16 @@ class Gathering:
     builder: BatchBuilder = field(factory=BatchBuilder)
     shares: list[Share] = field(factory=list)
 
+    def has_room(self, count: int, size: int, bytes_max: int) -> bool:
+        """Whether so many messages of this size together go into this batch."""
+        return self.builder.size + size <= bytes_max and self.builder.count + count <= RECORDS_MAX
+
+    def fits(self, entry: Entry, bytes_max: int) -> bool:
+        """Whether a message goes into this batch; the first one does, whatever its size."""
+        builder = self.builder
+        fits = builder.size + entry_bytes(entry) <= bytes_max and builder.count < RECORDS_MAX
+        return fits or not builder.count
+
 
 @define
 class Unacknowledged:
@@ -109,8 +127,44 @@ class Unacknowledged:
     since: int = 0
 
 
-def next_offset(one: Unacknowledged) -> int:
-    """Where the batch ends that somebody waits for."""
+def enqueue(waiting: deque[Unacknowledged], wanted: Unacknowledged) -> None:
+    """Put a batch that somebody waits for in its place: they stand in the order of their ends."""
+    if not waiting or waiting[-1].next_offset < wanted.next_offset:
+        waiting.append(wanted)
+    else:
+        waiting.insert(bisect_left(waiting, wanted.next_offset, key=_next_offset), wanted)
+
+
+def acknowledge_below(waiting: deque[Unacknowledged], offset: int, partition: int) -> list[Publishing]:
+    """Answer whoever waits for a batch that ends at an offset or before; the publishes that are complete with it."""
+    done: list[Publishing] = []
+    while waiting and waiting[0].next_offset <= offset:
+        acknowledged = waiting.popleft()
+        for share in acknowledged.shares:
+            if share.acknowledge(partition, acknowledged.first_offset, acknowledged.timestamp):
+                done.append(share.publishing)
+    return done
+
+
+def take_expired(waiting: deque[Unacknowledged], until: int) -> tuple[list[Share], int | None]:
+    """Take out the clients' publishes that have waited since `until` or longer; and since when the first other waits.
+
+    What the broker itself has published goes on waiting.
+    """
+    expired: list[Share] = []
+    since: int | None = None
+    for one in waiting:
+        if one.since <= until:
+            expired += [share for share in one.shares if not is_own(share.publishing.to)]
+            one.shares = [share for share in one.shares if is_own(share.publishing.to)]
+        elif since is None and one.shares:
+            since = one.since
+    while waiting and not waiting[0].shares:
+        waiting.popleft()
+    return expired, since
+
+
+def _next_offset(one: Unacknowledged) -> int:
     return one.next_offset
 
 
@@ -127,22 +181,53 @@ def problem(header: Header) -> str:
     return ""
 
 
-def entries_of(records: Sequence[NewRecord], places: list[int], wall_ms: int) -> tuple[list[Entry], int]:
-    """Messages as a batch takes them, and the most that they take in it."""
+@define
+class Times:
+    """The timestamps that a topic takes; -1, for none, is always taken."""
+
+    earliest_ms: int = 0
+    latest_ms: int = INT64_MAX
+
+    @classmethod
+    def of(cls, config: LogConfig, wall_ms: int) -> "Times":
+        """Those that are taken at this time."""
+        before_ms = config.timestamp_before_ms
+        return cls(0 if before_ms == UNLIMITED else wall_ms - before_ms, config.latest_ms(wall_ms))
+
+    def wrong(self, first_ms: int, last_ms: int) -> str:
+        """Why timestamps from the first to the last of these are not taken; empty when they are."""
+        if last_ms > self.latest_ms:
+            return f"timestamp {last_ms} lies too far ahead of the broker's clock: {self.latest_ms} is the latest"
+        if NO_TIMESTAMP < first_ms < self.earliest_ms:
+            return f"timestamp {first_ms} lies too far in the past: {self.earliest_ms} is the earliest"
+        return ""
+
+
+ANY_TIME = Times()
+
+
+def entries_of(
+    records: Sequence[NewRecord], places: list[int], wall_ms: int, times: Times
+) -> tuple[list[Entry], int, list[int]]:
+    """Messages as a batch takes them, the most that they take in it, and the places of those with a wrong time."""
     entries: list[Entry] = []
     size = 0
+    untimely: list[int] = []
+    earliest_ms, latest_ms = times.earliest_ms, times.latest_ms
     for at in places:
         record = records[at]
         timestamp = record.timestamp
         if timestamp is None:
             timestamp = wall_ms
+        elif timestamp > latest_ms or NO_TIMESTAMP < timestamp < earliest_ms:
+            untimely.append(at)
         headers = record.headers
         if record.ttl_ms:
             headers = (*headers, (EXPIRES, b"%d" % (timestamp + record.ttl_ms)))
         entry = timestamp, record.key, record.value, headers
         entries.append(entry)
         size += entry_bytes(entry)
-    return entries, size
+    return entries, size, untimely
 
 
 def entry_bytes(entry: Entry) -> int:
@@ -162,5 +247,7 @@ def refusal_of(error: BatchError | LogUnsound) -> Refusal:
     """How an error of the log is told to a client."""
     if isinstance(error, LogUnsound):
         return Refusal(Code.UNAVAILABLE, str(error), retry_after_ms=1000)
+    if error.reason == UNTIMELY:
+        return Refusal(Code.INVALID_TIMESTAMP, str(error), "timestamp")
     code = Code.TOO_LARGE if error.status_hint == 413 else Code.CORRUPT_BATCH
     return Refusal(code, str(error), "batch")

@@ -43,6 +43,11 @@ CRC = struct.Struct(">I")
 CRC_POSITION = 17
 CRC_COVERS_FROM = 21
 
+ATTRIBUTES = struct.Struct(">h")
+ATTRIBUTES_POSITION = 21
+MAX_TIMESTAMP = struct.Struct(">q")
+MAX_TIMESTAMP_POSITION = 35
+
 CODEC_MASK = 0x07
 APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
@@ -237,6 +242,14 @@ def stamp(batch: Writable, base_offset: int, leader_epoch: int) -> None:
     assert leader_epoch >= NO_EPOCH
     BASE_OFFSET.pack_into(batch, 0, base_offset)
     LEADER_EPOCH.pack_into(batch, LEADER_EPOCH_POSITION, leader_epoch)
+
+
+def stamp_time(batch: Writable, append_ms: int) -> None:
+    """Make all records of a valid batch bear the time of its append, in place; the CRC is made anew."""
+    [attributes] = ATTRIBUTES.unpack_from(batch, ATTRIBUTES_POSITION)
+    ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes | APPEND_TIME)
+    MAX_TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, append_ms)
+    CRC.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[CRC_COVERS_FROM:]))
 
 
 def _check_fields(header: Header, position: int, compacted: bool) -> None:

@@ -132,11 +132,23 @@ def _compress_xerial(content: Readable) -> bytes:
     return b"".join(parts)
 
 
+def snappy_size(content: Readable) -> int:
+    """How large snappy's blocks say that their content is. Raises BatchError."""
+    try:
+        return sum(_claimed_size(block) for block in _snappy_blocks(content))
+    except cramjam.DecompressionError as error:
+        raise _corrupt(Codec.SNAPPY, error) from None
+
+
+def _snappy_blocks(content: Readable) -> list[memoryview]:
+    view = memoryview(content)
+    return _xerial_blocks(view) if view[:8] == _XERIAL_MAGIC else [view]
+
+
 def _decompress_snappy(content: Readable, max_bytes: int) -> bytearray:
     """Add up what the blocks claim, refuse or allocate that, and only then decompress."""
-    view = memoryview(content)
     try:
-        blocks = _xerial_blocks(view) if view[:8] == _XERIAL_MAGIC else [view]
+        blocks = _snappy_blocks(content)
         sizes = [_claimed_size(block) for block in blocks]
         total = sum(sizes)
         if total > max_bytes:

@@ -11,12 +11,14 @@ timestamps count from the base timestamp, which after a compaction may be its de
 Keys and values are memoryviews: of the batch itself, which lives as long as they do and, if a bytearray, cannot be
 resized meanwhile; or of the decompressed records.
 
-Invariants: offsets rise strictly from the base offset and end at the last offset at most; every view lies within its
-record and every record within the batch; what comes after the last record is an error. Since a producer's batch has as
-many records as offsets, rising strictly makes its offsets contiguous.
+Invariants: offsets rise strictly from the base offset and end at the last offset at most; times are from -1, for none,
+to the end of 64 bits; every view lies within its record and every record within the batch; what comes after the last
+record is an error. Since a producer's batch has as many records as offsets, rising strictly makes its offsets
+contiguous.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from attrs import define
 
@@ -34,7 +36,10 @@ from goqueue.core.records.batch import (
 )
 from goqueue.core.records.compression import DECOMPRESSED_BYTES_MAX
 from goqueue.core.records.headers import Headers, decode_headers
-from goqueue.core.records.varint import MEANT, Readable, decode_varint, decode_varlong
+from goqueue.core.records.varint import INT64_MAX, MEANT, Readable, decode_varint, decode_varlong
+
+# No delta of one or two bytes reaches further.
+NEAR_MAX = len(MEANT)
 
 
 @define
@@ -57,10 +62,34 @@ def iterate(batch: Readable, *, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Iter
     header = locate(batch)
     size, codec = header.size, header.attributes & CODEC_MASK
     if codec == Codec.NONE:
-        return _parse(batch if size == len(batch) else memoryview(batch)[:size], HEADER_BYTES, header)
-    if codec > Codec.ZSTD:
+        records = _parse(batch if size == len(batch) else memoryview(batch)[:size], HEADER_BYTES, header)
+    elif codec <= Codec.ZSTD:
+        inflated = compression.decompress(Codec(codec), memoryview(batch)[HEADER_BYTES:size], max_bytes)
+        records = _parse(inflated, 0, header)
+    else:
         raise BatchError("codec", f"Codec {codec} is unknown.", position=CRC_COVERS_FROM)
-    return _parse(compression.decompress(Codec(codec), memoryview(batch)[HEADER_BYTES:size], max_bytes), 0, header)
+    # Of the deltas that are decoded in place none leads out of 64 bits, unless the base is near their ends.
+    is_inside = NEAR_MAX <= header.base_timestamp <= INT64_MAX - NEAR_MAX
+    return records if is_inside or header.is_append_time else _in_time(records)
+
+
+def _in_time(records: Iterator[Record]) -> Iterator[Record]:
+    """The same records, whose times are looked at since they may not be in 64 bits, or before there are any."""
+    for record in records:
+        _check_time(record.timestamp)
+        yield record
+
+
+def _far_delta(source: Readable, position: int, base_timestamp: int, delta_mask: int) -> tuple[int, int]:
+    """A timestamp delta of more than two bytes, and the position after it."""
+    elapsed, at = decode_varlong(source, position)
+    _check_time(base_timestamp + (elapsed & delta_mask))
+    return elapsed, at
+
+
+def _check_time(timestamp: int) -> None:
+    if not NO_TIMESTAMP <= timestamp <= INT64_MAX:
+        raise BatchError("timestamp", f"A record is of {timestamp}; times are from -1, for none, to 2^63 - 1.")
 
 
 def validate_records(
@@ -75,16 +104,55 @@ def validate_records(
     header = validate_exact(buffer, compacted=compacted, base_offset=base_offset)
     if header.codec != Codec.NONE and not decompress:
         return header
-    latest = NO_TIMESTAMP
-    for record in iterate(buffer, max_bytes=max_bytes):
-        timestamp = record.timestamp
-        if timestamp > latest:
-            latest = timestamp
-        elif timestamp < NO_TIMESTAMP:
-            raise BatchError("timestamp", f"Record {record.offset} is of {timestamp}; the least is -1, for none.")
-    if latest != header.max_timestamp and header.record_count:
-        raise BatchError("timestamp", f"The latest record is of {latest}, not of {header.max_timestamp} as claimed.")
+    assert RecordCheck(buffer, header, max_bytes).advance(header.record_count)
     return header
+
+
+class Recordless(bytearray):
+    """A batch whose records were left out, and had passed every check: what a capture holds of most batches."""
+
+
+class RecordCheck:
+    """The check of every record in one batch, some at a time, so that whoever checks a large one can pause in between.
+
+    `header` is that of `batch`, which has passed `validate_exact`. The first `advance` decompresses everything, to at
+    most `max_bytes`.
+    """
+
+    __slots__ = ("_batch", "_header", "_is_recordless", "_latest", "_left", "_max_bytes", "_records")
+
+    def __init__(self, batch: Readable, header: Header, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> None:
+        self._batch = batch
+        self._header = header
+        self._max_bytes = max_bytes
+        self._latest = NO_TIMESTAMP
+        self._left = header.record_count
+        self._is_recordless = isinstance(batch.obj if isinstance(batch, memoryview) else batch, Recordless)
+        self._records: Iterator[Record] | None = None
+
+    def advance(self, count: int) -> bool:
+        """Check the next `count` records; True when none is left. Raises BatchError for what is wrong with one."""
+        records = self._records
+        if self._is_recordless:
+            # It takes as many calls as it took with the records.
+            self._left -= count
+            return self._left <= 0
+        if records is None:
+            records = self._records = iterate(self._batch, max_bytes=self._max_bytes)
+        latest = self._latest
+        for record in islice(records, count):
+            if record.timestamp > latest:
+                latest = record.timestamp
+        self._latest = latest
+        self._left -= count
+        if self._left > 0:
+            return False
+        # Only a parser that is asked for one more record looks at what follows the last one.
+        assert next(records, None) is None
+        claimed = self._header.max_timestamp
+        if latest != claimed and self._header.record_count:
+            raise BatchError("timestamp", f"The latest record is of {latest}, not of {claimed} as claimed.")
+        return True
 
 
 def _parse(source: Readable, position: int, header: Header) -> Iterator[Record]:  # noqa: PLR0915 - one loop, no calls
@@ -113,7 +181,7 @@ def _parse(source: Readable, position: int, header: Header) -> Iterator[Record]:
             elif 0 < (second := source[at + 2]) < 0x80:
                 elapsed, at = meant[first - 0x80 + (second << 7)], at + 3
             else:
-                elapsed, at = decode_varlong(source, at + 1)
+                elapsed, at = _far_delta(source, at + 1, base_timestamp, delta_mask)
             if (first := source[at]) < 0x80:
                 delta, at = meant[first], at + 1
             elif 0 < (second := source[at + 1]) < 0x80:

@@ -16,7 +16,6 @@ from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.calls import Reply
-from goqueue.core.errors import BatchError
 from goqueue.core.verbs import Code, Fetched, Refusal
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Errands, Slot
@@ -219,25 +218,16 @@ class Polls:
                     self._pause(now, hall, desk)
                 break
             before = desk.progress
-            count = self._lease(now, desk, shelf, wanted, poll)
-            if count < 0:
-                self._pause(now, hall, desk)
-                break
+            room -= self._lease(now, desk, shelf, wanted, poll)
             if desk.progress == before:
                 break
-            room -= count
         hall.served(desk)
 
     def _lease(self, now: int, desk: Desk, shelf: Shelf, wanted: list[Run], poll: Poll) -> int:
-        """Lease to a poll what is on a shelf of what it wants: how many messages, -1 where they cannot be read."""
+        """Lease to a poll what is on a shelf of what it wants: how many messages."""
         queue, settings = desk.queue, desk.queue.settings
         ways = Ways(settings.key_ordered, settings.ttl_ms, desk.wall_ms(now))
-        try:
-            offers = shelf.offers(wanted, poll.bytes_left, ways)
-        except BatchError as error:
-            message = f"{desk.slot[0]}-{desk.slot[1]} cannot be read: {error}"
-            self._tell(desk, Refusal(Code.DAMAGED, message))
-            return -1
+        offers = shelf.offers(wanted, poll.bytes_left, ways)
         grant = queue.lease(now, poll.member_id, offers, poll.span_ms)
         if grant is None:
             return 0

@@ -4,6 +4,9 @@ Of a batch nothing is looked at but its header, as long as it has a record for e
 expire, and a queue that does not ask for keys. Else its records are read, once as long as it is here. Who is given few
 messages is sent the whole batches that they are in: bytes are passed on as they came.
 
+A batch that cannot be read blocks nobody. Its messages are leased like all others, fail with whoever cannot read them,
+and are dead letters when they have no attempts left. One that has no room for the records that it claims has none.
+
 Invariant: every message of the partition between `start` and `end` is in the batches.
 """
 
@@ -15,7 +18,9 @@ from itertools import pairwise
 import mmh3
 from attrs import define, field
 
-from goqueue.core.records.batch import Header, read_header
+from goqueue.core.errors import BatchError
+from goqueue.core.records.batch import NO_TIMESTAMP, Header, read_header
+from goqueue.core.records.claims import is_possible
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Fetched
@@ -55,6 +60,23 @@ class _Batch:
         if self.offsets is not None and (self.keys is not None or not ways.with_keys):
             if self.expiries is not None or not may_expire:
                 return
+        try:
+            self._read(batches)
+        except BatchError:
+            self._leave_unread()
+
+    def _leave_unread(self) -> None:
+        """The records cannot be read: whoever leases them will say so, and they fail. They have neither keys nor times.
+
+        Of a batch that has fewer records than offsets it is not known which there are, so there are none.
+        """
+        if self.offsets is None:
+            self.offsets = range(0)
+        count = len(self.offsets)
+        self.keys, self.expiries, self.times = [None] * count, {}, array("q", [NO_TIMESTAMP]) * count
+
+    def _read(self, batches: Readable) -> None:
+        header = self.header
         records: Iterator[Record] = iter(())
         if header.record_count and not header.is_control:
             records = iterate(batches[self.position : self.position + header.size])
@@ -124,7 +146,10 @@ class Shelf:
             header = read_header(fetched.batches, at)
             first, end = header.base_offset, header.next_offset
             is_whole = header.record_count == end - first
-            offsets = range(0) if header.is_control else range(first, end) if is_whole else None
+            if header.is_control or not is_possible(header):
+                offsets: range | None = range(0)
+            else:
+                offsets = range(first, end) if is_whole else None
             shelf.needs_records = shelf.needs_records or offsets is None or header.is_expiring
             shelf._parts.append(_Batch(header, first, end, at, offsets))
             shelf._firsts.append(first)
@@ -143,7 +168,7 @@ class Shelf:
     def offers(self, wanted: Sequence[Run], bytes_max: int, ways: Ways) -> Offers:
         """What is here of runs: of the first ones, as far as they begin here, and in batches of so many bytes.
 
-        The first batch comes whole however large it is. Raises BatchError where records cannot be read.
+        The first batch comes whole however large it is.
         """
         offers = Offers([], (), [], [], [])
         found: list[Sequence[int]] = []
@@ -161,11 +186,22 @@ class Shelf:
                     last = batch
                 found.append(self._offer(offers, batch, (start, stop), ways))
             if stop > start:
-                offers.read.append((start, stop))
+                offers.read.append((start, self._past_nothing(stop) if stop == end else stop))
             if stop < end:
                 break
         offers.offsets = found[0] if len(found) == 1 else _joined(found)
         return offers
+
+    def _past_nothing(self, offset: int) -> int:
+        """The offset itself, or behind it the first that may have a message: what nobody has is passed in one step."""
+        while offset < self.end:
+            batch = next(self._overlapping(offset, self.end), None)
+            if batch is None:
+                return self.end
+            if batch.first <= offset and (batch.offsets is None or len(batch.offsets)):
+                return offset
+            offset = batch.first if batch.first > offset else batch.end
+        return offset
 
     def _offer(self, offers: Offers, batch: _Batch, run: Run, ways: Ways) -> Sequence[int]:
         """Add what is known of the messages of a batch in a run; their offsets."""

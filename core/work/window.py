@@ -23,6 +23,8 @@ SETTLED, READY, WAITING, LEASED, HELD, DOOMED = range(6)
 STATUSES = 6
 PAGE_BITS = 10
 PAGE = 1 << PAGE_BITS
+# From how many offsets on it is quicker to look through all pages than to go from one to the next.
+_FAR = 1 << 20
 FAILURES_MAX = (1 << 16) - 2
 
 LANES = 5
@@ -177,6 +179,11 @@ class Window:
     def _lift_floor(self) -> None:
         while self.floor < self.reach:
             page = self.pages.get(self.floor >> PAGE_BITS)
+            if page is None and self.reach - self.floor > _FAR:
+                # There may be nothing for thousands of millions of offsets: go to the next page that there is.
+                following = min((each for each in self.pages if each > self.floor >> PAGE_BITS), default=self.reach)
+                self.floor = min(following << PAGE_BITS, self.reach)
+                continue
             first = self.floor & PAGE - 1
             settled = PAGE - first
             if page is not None:

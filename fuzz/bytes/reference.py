@@ -46,6 +46,8 @@ def _read_record(header: Header, body: "_Bytes") -> tuple[int, Record]:
     elapsed = body.varint(64)
     delta = body.varint(32)
     timestamp = header.max_timestamp if header.is_append_time else header.base_timestamp + elapsed
+    if not -1 <= timestamp < 1 << 63:
+        raise Unreadable("a time that no record can have")
     key, value = body.field(), body.field()
     headers = tuple(_read_header(body) for _ in range(body.count()))
     body.require_end()

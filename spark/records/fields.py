@@ -16,9 +16,9 @@ import numpy.typing as npt
 from attrs import define
 
 from goqueue.core.errors import BatchError
-from goqueue.core.records.batch import Header
+from goqueue.core.records.batch import NO_TIMESTAMP, Header
 from goqueue.core.records.headers import Headers, decode_headers
-from goqueue.core.records.varint import INT32_MAX, INT64_MAX, MEANT, decode_varint
+from goqueue.core.records.varint import INT32_MAX, MEANT, decode_varint
 from goqueue.spark.records.segments import Run
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -150,15 +150,15 @@ def _check_rising(deltas: Integers, counts: Integers, headers: list[Header]) -> 
 
 
 def _timestamps(elapsed: Integers, counts: Integers, headers: list[Header]) -> Integers:
-    """Milliseconds since 1970, negative for none; what passes 64 bits stays at their end."""
+    """Milliseconds since 1970, -1 for none. Raises BatchError where one is none that a record can have."""
     # With append time there is one timestamp, and the deltas mean nothing.
     bases = [header.max_timestamp if header.is_append_time else header.base_timestamp for header in headers]
     base = np.repeat(np.array(bases, np.int64), counts)
     kept = np.repeat(np.array([not header.is_append_time for header in headers], np.int64), counts)
     elapsed *= kept
     timestamps = base + elapsed
-    wrapped = (timestamps < base) != (elapsed < 0)
-    timestamps[wrapped] = np.where(elapsed[wrapped] > 0, INT64_MAX, -1)
+    if ((timestamps < base) != (elapsed < 0)).any() or (timestamps < NO_TIMESTAMP).any():
+        raise _malformed()
     return timestamps
 
 

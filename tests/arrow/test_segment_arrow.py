@@ -392,7 +392,7 @@ def packed(records: bytes) -> bytes:
         (packed(EMPTY_RECORD + b"x"), "1 bytes follow the last record"),
         (packed(b"\x0c\x01" + EMPTY_RECORD[2:]), "has unknown attributes"),
         (packed(b"\x14\x00\x00\x00\x01\x01\x02\x02\xff\x01\x00"), "header's key is not UTF-8"),
-        (bytes(framed(b"not lz4", PLAIN._replace(attributes=Codec.LZ4))), "not valid lz4"),
+        (bytes(framed(b"\x04\x22\x4d\x18 not lz4", PLAIN._replace(attributes=Codec.LZ4))), "not valid lz4"),
     ],
 )
 def test_records_that_make_no_sense_under_a_right_crc_cost_their_batch(

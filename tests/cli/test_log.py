@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from goqueue.cli.main import goqueue
 from goqueue.core.log.config import LogConfig
 from goqueue.core.records.build import encode
+from goqueue.fuzz.bytes.sealing import seal_batch
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import OpenLog
 
@@ -76,6 +77,18 @@ def test_dump_prints_records_from_an_offset_on(folder: Path) -> None:
     rows = [json.loads(line) for line in run("dump", folder, STREAM, "-n", 100, "-o", "json").output.splitlines()]
     assert [row["offset"] for row in rows] == list(range(30))
     assert rows[0]["headers"] == {"source": "web", "empty": None}
+
+
+def test_dump_goes_on_behind_a_batch_that_cannot_be_read(folder: Path) -> None:
+    log = OpenLog(FileDisk(str(folder)), STREAM)
+    spoilt = encode([((1 << 63) - 1, None, b"absurd", ())])
+    log.append(bytearray(seal_batch(bytes(spoilt[:-1]) + b"\x7f")))
+    log.append(spoilt)
+    log.close()
+    said = run("dump", folder, STREAM, "--from", "30")
+    assert said.exit_code == 0
+    assert "offsets 30 to 30 cannot be read" in said.stderr
+    assert said.stdout == "31  9999-12-31T23:59:59.999Z  -  absurd\n"
 
 
 def test_repair_asks_first_and_then_says_what_it_took_out(folder: Path) -> None:

@@ -437,7 +437,7 @@ def test_an_offset_is_found_by_time() -> None:
     assert driven.answer(FindOffset("orders", 0, WALL_MS + 1)) == FoundOffset(2, -1)
     to = driven.ask(FindOffset("orders", 0, WALL_MS))
     [fetching] = driven.reads()
-    assert fetching.request == FindTime(STREAM, WALL_MS, 0, [(FIRST, size_bytes)], 0)
+    assert fetching.request == FindTime(STREAM, WALL_MS, 0, [(FIRST, size_bytes)], 0, WALL_MS + 3_600_000)
     driven.node.read_done(0, fetching.token, TimeResult(1, WALL_MS))
     assert driven.take() == Ready(sends=[Send(to, FoundOffset(1, WALL_MS))])
 

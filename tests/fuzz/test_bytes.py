@@ -29,6 +29,7 @@ FOUND = sorted(path.relative_to(REGRESSIONS) for path in REGRESSIONS.glob("*/*")
 # Enough for seconds, not minutes: the recovery of a stream is a hundred times the work of a mark.
 MUTATIONS = {
     "batch": 4000,
+    "admission": 1000,
     "compression": 3000,
     "scan": 3000,
     "index": 2000,

@@ -19,6 +19,7 @@ from goqueue.transports.client.blocking_work_consumer import BlockingWorkConsume
 from goqueue.transports.client.connection import DELIVERY_TIMEOUT, LINGER, Connection
 from goqueue.transports.client.consumer import Consumer, Start, Stop
 from goqueue.transports.client.contents import Content, HeadersGiven
+from goqueue.transports.client.errors import CorruptBatch
 from goqueue.transports.client.group_consumer import COMMIT_INTERVAL, SESSION_TIMEOUT
 from goqueue.transports.client.loops import Loop
 from goqueue.transports.client.messages import Message, Published
@@ -213,6 +214,10 @@ class BlockingConsumer:
     def seek(self, *, offset: int | None = None, time: datetime | None = None, partition: int | None = None) -> None:
         """See Consumer."""
         self._loop.run(self._consumer.seek(offset=offset, time=time, partition=partition))
+
+    def skip(self, error: CorruptBatch) -> None:
+        """See Consumer."""
+        self._consumer.skip(error)
 
 
 class BlockingBatches:

@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 from attrs import define, field
 
 from goqueue.transports.client.blocking_loop import BlockingLoop
+from goqueue.transports.client.errors import CorruptBatch
 from goqueue.transports.client.group_consumer import GroupConsumer
 from goqueue.transports.client.messages import Message
 from goqueue.transports.client.times import nanoseconds_of
@@ -161,6 +162,10 @@ class BlockingGroupConsumer:
     def seek(self, topic: str, partition: int, *, offset: int | None = None, time: datetime | None = None) -> None:
         """See GroupConsumer."""
         self._wait_for(self._consumer.seek(topic, partition, offset=offset, time=time))
+
+    def skip(self, error: CorruptBatch) -> None:
+        """See GroupConsumer."""
+        self._at_rest(lambda: self._consumer.skip(error))
 
     def position(self, topic: str, partition: int) -> int:
         """See GroupConsumer."""

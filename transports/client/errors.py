@@ -75,7 +75,20 @@ class OffsetOutOfRange(ClientError):
 
 
 class CorruptBatch(ClientError):
-    """Bytes changed on their way, or on a disk."""
+    """A batch that nobody can read: its producer wrote it so, or bytes changed on their way or on a disk.
+
+    A consumer says which records these are: of `topic` and `partition`, from `offset` on and below `next_offset`. Its
+    `skip` goes on behind them. Where a publish was refused these are None.
+    """
+
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    next_offset: int | None = None
+
+
+class InvalidTimestamp(ClientError):
+    """A message's timestamp lies too far from the broker's clock for its topic."""
 
 
 class TooLarge(ClientError):
@@ -223,6 +236,14 @@ class CommitFailed(ClientError):
         self.failures = failures
 
 
+def unreadable(topic: str, partition: int, offset: int, next_offset: int, why: Exception) -> CorruptBatch:
+    """The error that says which records a consumer cannot read."""
+    said = f"{topic}: partition {partition} cannot be read from offset {offset} to {next_offset}: {why}"
+    error = CorruptBatch(said, str(Code.CORRUPT_BATCH))
+    error.topic, error.partition, error.offset, error.next_offset = topic, partition, offset, next_offset
+    return error
+
+
 CLASSES: dict[str, type[ClientError]] = {
     Code.INVALID: InvalidRequest,
     Code.TOPIC_NOT_FOUND: TopicNotFound,
@@ -230,6 +251,7 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.TOPIC_EXISTS: TopicExists,
     Code.OFFSET_OUT_OF_RANGE: OffsetOutOfRange,
     Code.CORRUPT_BATCH: CorruptBatch,
+    Code.INVALID_TIMESTAMP: InvalidTimestamp,
     Code.TOO_LARGE: TooLarge,
     Code.OUT_OF_ORDER: OutOfOrder,
     Code.DUPLICATE: Duplicate,

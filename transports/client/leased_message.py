@@ -11,7 +11,7 @@ from typing import Protocol, Self
 from goqueue.core.client.grants import Claim
 from goqueue.core.client.settling import RELEASE, Saying, Slip, Verb
 from goqueue.core.client.work_session import Tended
-from goqueue.core.records.headers import EXPIRES
+from goqueue.core.work.expiry import expiry
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.transports.client.errors import error_of
 from goqueue.transports.client.messages import Message
@@ -118,8 +118,8 @@ class LeasedMessage(Message):
     @property
     def expires(self) -> datetime | None:
         """When it expires for work queues, if it ever does on its own account."""
-        given = dict(self._headers).get(EXPIRES)
-        return moment_of(int(given)) if given is not None and given.isdigit() else None
+        until_ms = expiry(self._headers)
+        return None if until_ms is None else moment_of(until_ms)
 
     @property
     def is_settled(self) -> bool:

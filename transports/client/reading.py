@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from operator import length_hint
 from typing import Self
 
-from goqueue.core.client.fetching import Cursor, Fetching
-from goqueue.core.errors import BatchError
-from goqueue.core.verbs import Code
+from goqueue.core.client.fetching import Cursor, Fetching, UnreadableBatch
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.errors import CorruptBatch
+from goqueue.transports.client.errors import CorruptBatch, unreadable
 from goqueue.transports.client.messages import Message
 from goqueue.transports.client.subscriptions import Refused, Subscriptions
 
@@ -71,6 +69,16 @@ class Reader:
         """Whether nothing more will come."""
         return False
 
+    def skip(self, error: CorruptBatch) -> None:
+        """Go on behind the records that could not be read, as this consumer has said of them."""
+        found = [one for one in self._fetching.cursors if (one.topic, one.partition) == (error.topic, error.partition)]
+        if not found or error.offset is None or error.next_offset is None:
+            raise ValueError(f"no partition that is read here: {error}")
+        [cursor] = found
+        if cursor.position == error.offset:
+            self._fetching.seek(cursor, error.next_offset)
+            self._subscriptions.leave()
+
     # --- the batch in hand
 
     async def _refill(self) -> None:
@@ -94,9 +102,12 @@ class Reader:
     def _next(self) -> tuple[Cursor, list[Message]] | None:
         try:
             found = self._fetching.next()
-        except BatchError as error:
+        except UnreadableBatch as error:
+            # It may have been damaged on its way: whoever goes on is sent it again.
+            cursor = error.cursor
+            self._fetching.seek(cursor, cursor.position)
             self._subscriptions.leave()
-            raise CorruptBatch(f"{self._name}: {error}", str(Code.CORRUPT_BATCH)) from error
+            raise unreadable(cursor.topic, cursor.partition, error.offset, error.next_offset, error) from error
         if found is None:
             return None
         cursor, batch, size = found

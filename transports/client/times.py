@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from goqueue.core.delay.publishing import DUE_MS_MAX
+from goqueue.core.log.config import TIME_MS_MAX
 from goqueue.core.verbs import Due
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -11,6 +12,7 @@ MILLISECOND = timedelta(milliseconds=1)
 SPAN_MS_MAX = (1 << 53) - 1
 # Some 6,300 years: nothing is due after the year 9999.
 DELAY_MS_MAX = 200_000_000_000_000
+_FIRST_MS = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MILLISECOND
 
 
 def wall_ms() -> int:
@@ -29,8 +31,8 @@ def milliseconds_of(moment: datetime, name: str) -> int:
 
 
 def moment_of(milliseconds: int) -> datetime:
-    """Milliseconds since 1970 as a moment in UTC."""
-    return EPOCH + timedelta(milliseconds=milliseconds)
+    """Milliseconds since 1970 as a moment in UTC; what no date is left for is the first or the last there is."""
+    return EPOCH + timedelta(milliseconds=min(max(milliseconds, _FIRST_MS), TIME_MS_MAX))
 
 
 def nanoseconds_of(span: timedelta, name: str, *, least: timedelta = timedelta(0)) -> int:

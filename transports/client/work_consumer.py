@@ -28,10 +28,9 @@ from goqueue.core.errors import BatchError
 from goqueue.core.groups.beginnings import start_problem
 from goqueue.core.groups.plan import SESSION_MS_MAX, SESSION_MS_MIN
 from goqueue.core.groups.verbs import GroupMode, JoinGroup
-from goqueue.core.verbs import Code
 from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.errors import CorruptBatch, Unsettled, error_of
+from goqueue.transports.client.errors import Unsettled, error_of, unreadable
 from goqueue.transports.client.group_consumer import NO_ANSWER, topics_of
 from goqueue.transports.client.leased_message import LeasedMessage, Settler, reason_of
 from goqueue.transports.client.loops import SECOND_NS, Parking
@@ -297,9 +296,9 @@ class WorkConsumer:
         try:
             chunk = session.grants.next()
         except BatchError as error:
-            why = f"{self._group}: {error}"
+            damaged = session.grants.damaged
             session.damaged(f"the client cannot read it: {error}"[:1_000])
-            raise CorruptBatch(why, str(Code.CORRUPT_BATCH)) from error
+            raise unreadable(*damaged, error) from error
         if not chunk:
             return
         grants = dict.fromkeys(message.claim.grant for message in chunk)

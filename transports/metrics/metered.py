@@ -14,6 +14,7 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.errors import BatchError
 from goqueue.core.groups.verbs import Polled, PollGroup
 from goqueue.core.records.batch import HEADER_BYTES, Header, Lane, locate, read_header
+from goqueue.core.records.claims import is_possible
 from goqueue.core.verbs import (
     Caller,
     Fetch,
@@ -131,6 +132,8 @@ def _message_count(request: Publish | PublishBatch) -> int:
     if isinstance(request, Publish):
         return len(request.records)
     try:
-        return max(locate(request.batch).record_count, 1)
+        header = locate(request.batch)
     except BatchError:
         return 1
+    # One that was refused for what it claims would make the counter say the same.
+    return max(header.record_count, 1) if is_possible(header) else 1

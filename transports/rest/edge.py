@@ -95,7 +95,9 @@ def error_answer(error: RestError) -> Answer:
         headers.append(("Retry-After", str(error.retry_after_s)))
     if isinstance(error, MethodNotAllowed):
         headers.append(("Allow", ", ".join(_with_head(error.methods))))
-    return Answer(error.status, error_body(error.code, error.message, error.field), headers=tuple(headers))
+    return Answer(
+        error.status, error_body(error.code, error.message, error.field, error.next_offset), headers=tuple(headers)
+    )
 
 
 def rejection(error: HttpError) -> Answer:

@@ -11,6 +11,7 @@ STATUS = {
     Code.TOPIC_EXISTS: 409,
     Code.OFFSET_OUT_OF_RANGE: 404,
     Code.CORRUPT_BATCH: 400,
+    Code.INVALID_TIMESTAMP: 400,
     Code.TOO_LARGE: 413,
     Code.OUT_OF_ORDER: 409,
     Code.DUPLICATE: 409,
@@ -43,13 +44,14 @@ INTERNAL = "internal_error"
 _OUTCOMES: dict[str, Outcome] = {INTERNAL: Outcome.UNKNOWN, **{str(code): code.outcome for code in Code}}
 
 
-class ErrorReply(Struct):
-    """What every refused request is answered with."""
+class ErrorReply(Struct, omit_defaults=True):
+    """What every refused request is answered with; `next_offset` is behind what cannot be read."""
 
     error: str
     code: str
     field: str
     outcome: Outcome
+    next_offset: int | None = None
 
 
 class RestError(Exception):
@@ -61,6 +63,8 @@ class RestError(Exception):
         self.code = code
         self.message = message
         self.field = field
+        # Where to go on reading, if the error is about what is stored.
+        self.next_offset: int | None = None
         self.retry_after_s = retry_after_s or (RETRY_AFTER_S if status in (429, 503) else 0)
 
 
@@ -90,6 +94,6 @@ def outcome_of(code: str) -> Outcome:
     return _OUTCOMES.get(code, Outcome.NONE)
 
 
-def error_body(code: str, message: str, field: str = "") -> bytes:
+def error_body(code: str, message: str, field: str = "", next_offset: int | None = None) -> bytes:
     """The JSON of an error."""
-    return json.encode(ErrorReply(message, code, field, outcome_of(code)))
+    return json.encode(ErrorReply(message, code, field, outcome_of(code), next_offset))

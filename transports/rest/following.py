@@ -71,7 +71,8 @@ class Following:
                 part = self._written(self._fetched)
         except RestError as error:
             self._ended = True
-            part = self._end("error", StreamEnd(error.message, error.code, error.field, self.offset))
+            place = self.offset if error.next_offset is None else error.next_offset
+            part = self._end("error", StreamEnd(error.message, error.code, error.field, place))
         return part
 
     def farewell(self) -> bytes:

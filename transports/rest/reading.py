@@ -111,7 +111,9 @@ def records(fetched: Fetched, offset: int) -> Iterator[tuple[Record, Lane]]:
             said = (
                 f"the batch from offset {header.base_offset} on is unreadable: {error} Go on at {header.next_offset}."
             )
-            raise RestError(422, Code.CORRUPT_BATCH, said, "offset") from None
+            unreadable = RestError(422, Code.CORRUPT_BATCH, said, "offset")
+            unreadable.next_offset = header.next_offset
+            raise unreadable from None
 
 
 async def _read_on(call: Call, wanted: Range, page: Page) -> bool:

@@ -15,8 +15,8 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]
 
 
 def written_time(timestamp_ms: int) -> str | None:
-    """A time in milliseconds since 1970; null for none, and the year 9999 for whatever lies beyond."""
-    if timestamp_ms == NO_TIMESTAMP:
+    """A time in milliseconds since 1970; null for none or one before, and the year 9999 for whatever lies beyond."""
+    if timestamp_ms <= NO_TIMESTAMP:
         return None
     moment = EPOCH + timedelta(milliseconds=min(timestamp_ms, LAST_MS))
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"

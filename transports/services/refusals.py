@@ -15,6 +15,7 @@ STATUS = {
     Code.TOPIC_EXISTS: Status.ALREADY_EXISTS,
     Code.OFFSET_OUT_OF_RANGE: Status.OUT_OF_RANGE,
     Code.CORRUPT_BATCH: Status.INVALID_ARGUMENT,
+    Code.INVALID_TIMESTAMP: Status.INVALID_ARGUMENT,
     Code.TOO_LARGE: Status.RESOURCE_EXHAUSTED,
     # Who was fenced has been replaced and must not try again; who is out of order may, from where the broker stands.
     Code.FENCED: Status.FAILED_PRECONDITION,

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from goqueue.fuzz.bytes.target import Target
 
-NAMES = ("batch", "compression", "scan", "index", "checkpoint", "mark", "recovery")
+NAMES = ("batch", "admission", "compression", "scan", "index", "checkpoint", "mark", "recovery")
 
 
 def load(name: str) -> Target:

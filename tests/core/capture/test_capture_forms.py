@@ -28,9 +28,12 @@ from goqueue.core.capture.values import ValueWriter
 from goqueue.core.log.config import Fsync
 from goqueue.core.log.effects import Append, Sync, SyncToken
 from goqueue.core.ready import Ready, Send
-from goqueue.core.records.batch import Lane, validate_exact
+from goqueue.core.records.batch import Codec, Lane, validate_exact
 from goqueue.core.records.build import encode
+from goqueue.core.records.claims import check_claims
+from goqueue.core.records.record import RecordCheck
 from goqueue.core.verbs import Acks, Code, Fetched, Published, PublishReply, Refusal
+from goqueue.fuzz.bytes.sealing import seal_batch
 from tests.architecture.tree import ROOT
 from tests.core.capture.traffic import VOCABULARY
 
@@ -189,11 +192,26 @@ def test_a_value_is_readable_without_its_bytes() -> None:
 # --- stand-ins
 
 
-@given(st.binary(min_size=WORTH_BYTES, max_size=3000), st.integers(0, 1 << 40))
-def test_a_stand_in_is_judged_as_the_batch_itself(value: bytes, timestamp: int) -> None:
-    batch = encode([(timestamp, b"key", value, ())])
-    assert can_stand_for(batch)
-    assert validate_exact(stand_in(bytes(batch[:61]), len(batch))) == validate_exact(batch)
+@given(st.randoms(use_true_random=False), st.integers(0, 1 << 40), st.sampled_from(Codec))
+def test_a_stand_in_is_judged_as_the_batch_itself(random: Random, timestamp: int, codec: Codec) -> None:
+    values = [random.randbytes(random.randint(WORTH_BYTES, 1000)) for _ in range(random.randint(1, 3))]
+    batch = encode([(timestamp, b"key", value, ()) for value in values], codec=codec)
+    assert can_stand_for(batch, checks_records=True)
+    instead = stand_in(bytes(batch[:61]), len(batch))
+    header = validate_exact(instead)
+    assert header == validate_exact(batch)
+    check_claims(instead, header)
+    for content in (instead, memoryview(instead)):
+        checks = [RecordCheck(one, header) for one in (batch, content)]
+        assert [check.advance(1) for check in checks] == [len(values) == 1] * 2
+        assert [check.advance(2) for check in checks if len(values) > 1] in ([True] * 2, [])
+
+
+def test_nothing_stands_in_for_a_batch_whose_records_are_refused_where_they_are_looked_at() -> None:
+    batch = encode([(1, None, bytes(500), ())])
+    spoilt = seal_batch(bytes(batch[:-1]) + b"\x7f")
+    assert can_stand_for(spoilt)
+    assert not can_stand_for(spoilt, checks_records=True)
 
 
 def test_nothing_stands_in_for_a_batch_that_is_to_be_refused() -> None:

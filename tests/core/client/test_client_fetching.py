@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.client.fetching import Cursor, Fetching, Origin
+from goqueue.core.client.fetching import Cursor, Fetching, Origin, UnreadableBatch
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import encode
 from goqueue.core.records.headers import Headers
+from goqueue.fuzz.bytes.sealing import seal_batch
 
 
 class Taken(NamedTuple):
@@ -123,6 +124,38 @@ def test_damaged_bytes_are_noticed() -> None:
     fetching.received(cursor, bytes(damaged), 2)
     with pytest.raises(BatchError, match="CRC"):
         fetching.next()
+
+
+def spoilt(base: int, count: int) -> bytes:
+    """A batch with a right CRC whose last record cannot be read."""
+    return seal_batch(batch(base, count)[:-1] + b"\x7f")
+
+
+def test_whoever_comes_upon_what_cannot_be_read_is_told_where_to_go_on() -> None:
+    fetching, cursor = fetching_from(0)
+    run = batch(0, 2) + spoilt(2, 3) + batch(5, 1)
+    fetching.received(cursor, run, 6)
+    found = fetching.next()
+    assert found is not None
+    fetching.handed(cursor, 2)
+    for _ in range(2):
+        with pytest.raises(UnreadableBatch) as caught:
+            fetching.next()
+        assert (caught.value.offset, caught.value.next_offset) == (2, 5)
+        assert cursor.position == 2
+    fetching.seek(cursor, caught.value.next_offset)
+    fetching.received(cursor, run, 6)
+    assert drained(fetching) == [5]
+
+
+def test_a_header_that_is_damaged_does_not_say_where_to_go_on() -> None:
+    damaged = bytearray(batch(0, 2))
+    damaged[23] = 0x7F
+    fetching, cursor = fetching_from(0)
+    fetching.received(cursor, bytes(damaged) + batch(2, 1), 3)
+    with pytest.raises(UnreadableBatch, match="CRC") as caught:
+        fetching.next()
+    assert (caught.value.offset, caught.value.next_offset) == (0, 3)
 
 
 @given(st.data())

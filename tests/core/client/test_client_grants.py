@@ -7,6 +7,7 @@ from goqueue.core.client.grants import CHUNK, Grants
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import Codec, Lane
 from goqueue.core.work.verbs import ReceiptRun
+from goqueue.fuzz.bytes.sealing import seal_batch
 from tests.core.client.leased_parts import NOW_MS, SECOND, SPAN_MS, Held, batch, make, meant, part, said
 
 
@@ -111,6 +112,18 @@ def test_damaged_bytes_are_an_error_and_can_be_let_go_of() -> None:
     assert grants.take_damaged() == [ReceiptRun("s", 0, 3)]
     grants.check()
     assert said(everything(grants)) == meant(3)
+
+
+def test_one_batch_that_cannot_be_read_costs_the_others_of_its_part_nothing() -> None:
+    spoilt = seal_batch(batch(2, 3)[:-1] + b"\x7f")
+    grants = grants_with(part(batch(0, 2) + spoilt + batch(5, 1), (0, 6)))
+    assert said(grants.next()) == meant(0, 1)
+    with pytest.raises(BatchError):
+        grants.next()
+    assert grants.damaged[2:] == (2, 5)
+    assert grants.take_damaged() == [ReceiptRun("s", 2, 3)]
+    grants.check()
+    assert said(everything(grants)) == meant(5)
 
 
 def test_a_clock_that_differs_changes_nothing_about_how_long_a_lease_lasts() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.cluster.topic_settings import SETTINGS, full_config, log_config, setting, settings_problems
-from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync, LogConfig
+from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync, LogConfig, TimestampAction, Validation
 
 
 def problem(key: str, value: object) -> str:
@@ -23,6 +23,7 @@ def test_every_setting_reaches_the_log() -> None:
         "retention_hours": 2, "retention_bytes": "1000000", "segment_bytes": 1 << 20, "segment_age": "1h",
         "cleanup": "compact_delete", "min_compaction_lag": "5s", "tombstone_retention": "1m", "dirty_ratio": 0.25,
         "fsync": "interval", "fsync_interval": "50ms", "max_message_bytes": 2048, "index_interval_bytes": 512,
+        "message_timestamp_before_max": "1d", "message_timestamp_after_max": -1, "message_timestamp_action": "replace",
     }  # fmt: skip
     assert settings_problems(dict(config)) == {}
     assert log_config(config) == LogConfig(  # type: ignore[arg-type]
@@ -38,6 +39,10 @@ def test_every_setting_reaches_the_log() -> None:
         compaction_lag_ms=5_000,
         tombstone_retention_ms=60_000,
         dirty_ratio=0.25,
+        validation=Validation.FULL,
+        timestamp_before_ms=86_400_000,
+        timestamp_after_ms=UNLIMITED,
+        timestamp_action=TimestampAction.REPLACE,
     )
 
 

@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 
 from goqueue.core.clock import Clock
 from goqueue.core.log.checkpoint import decode_checkpoint
-from goqueue.core.log.config import UNLIMITED, Cleanup, Fsync, LogConfig
+from goqueue.core.log.config import TIME_MS_MAX, UNLIMITED, Cleanup, Fsync, LogConfig
 from goqueue.core.log.effects import Append, Commit, Effect, Roll
 from goqueue.core.log.errors import OffsetOutOfRange
 from goqueue.core.log.log import Log
-from goqueue.core.log.retention import expired_count, expiry_ms
+from goqueue.core.log.retention import appended_until_ms, expired_count, newest_ms
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment, segment_name
+from goqueue.core.records.varint import INT64_MAX
 from tests.core.log.batches import FIRST, STREAM, WALL_MS, batch, empty_log, filled_log, ms, settings_of
 
 
@@ -96,11 +97,26 @@ def test_the_longest_prefix_goes_of_which_each_one_may(
 
 
 def test_age_is_that_of_the_newest_record() -> None:
-    assert expiry_ms(Segment(0, 0, 100, 1, 5_000, 9_000), 1_000) == 6_000
+    assert newest_ms(Segment(0, 0, 100, 1, 5_000, 9_000), 20_000, config_of(), WALL_MS) == 5_000
 
 
 def test_without_timestamps_age_counts_from_the_creation() -> None:
-    assert expiry_ms(Segment(0, 0, 100, 1, NO_TIMESTAMP, 9_000), 1_000) == 10_000
+    assert newest_ms(Segment(0, 0, 100, 1, NO_TIMESTAMP, 9_000), 20_000, config_of(), WALL_MS) == 9_000
+
+
+def test_a_timestamp_that_is_taken_at_no_time_counts_as_the_end_of_its_segment() -> None:
+    config = config_of()
+    following = Segment(1, 0, 100, 2, 0, WALL_MS)
+    absurd = Segment(0, 0, 100, 1, INT64_MAX, WALL_MS - 5_000)
+    assert appended_until_ms(absurd, following, config) == WALL_MS
+    assert newest_ms(absurd, WALL_MS, config, WALL_MS) == WALL_MS
+    assert appended_until_ms(absurd, None, config) == WALL_MS - 5_000 + config.segment_age_ms
+    ahead = WALL_MS + config.timestamp_after_ms
+    assert newest_ms(Segment(0, 0, 100, 1, ahead, 0), WALL_MS, config, WALL_MS) == ahead
+    assert newest_ms(Segment(0, 0, 100, 1, ahead + 1, 0), WALL_MS, config, WALL_MS) == WALL_MS
+    config.timestamp_after_ms = UNLIMITED
+    assert newest_ms(Segment(0, 0, 100, 1, TIME_MS_MAX, 0), WALL_MS, config, WALL_MS) == TIME_MS_MAX
+    assert newest_ms(absurd, WALL_MS, config, WALL_MS) == WALL_MS
 
 
 # by age
@@ -155,10 +171,32 @@ def test_a_timestamp_in_the_future_holds_up_what_comes_after_it() -> None:
     assert (log.start_offset, log.next_offset) == (4, 4)
 
 
-def test_the_latest_timestamp_there_is_can_be_borne() -> None:
-    log = aged_log(config_of(retention_ms=1_000), (1 << 63) - 1 - WALL_MS, 0)
-    assert log.retain(ms(1 << 40)) == 0
-    assert log.deadline() is None
+def test_an_absurd_timestamp_holds_up_nothing() -> None:
+    log = aged_log(config_of(retention_ms=1_000), 0, INT64_MAX - WALL_MS, 0)
+    assert log.deadline() == ms(1_000)
+    log.wake(ms(1_000))
+    assert log.start_offset == 3
+
+
+def test_an_absurd_timestamp_lets_nothing_go_early() -> None:
+    clock = Clock(0, WALL_MS)
+    log = empty_log(config_of(retention_ms=1_000, segment_bytes=250), clock=clock)
+    log.append(0, batch(timestamp=INT64_MAX))
+    log.append(ms(900), batch(timestamp=WALL_MS + 900))
+    log.append(ms(950), batch(timestamp=WALL_MS + 950))
+    log.take(ms(950))
+    assert [segment.base for segment in log.segments] == [0, 2]
+    assert log.retain(ms(1_949)) == 0
+    assert log.retain(ms(1_950)) == 2
+
+
+def test_an_absurd_timestamp_at_the_end_of_the_log_goes_by_the_age_of_segments() -> None:
+    config = config_of(retention_ms=1_000)
+    config.segment_age_ms = 5_000
+    log = aged_log(config, INT64_MAX - WALL_MS)
+    assert log.deadline() == ms(6_000)
+    assert log.retain(ms(5_999)) == 0
+    assert log.retain(ms(6_000)) == 1
 
 
 def test_records_without_a_timestamp_go_by_the_age_of_their_segment() -> None:

@@ -295,7 +295,7 @@ def test_closing_writes_what_was_gathered_before_it_gives_room_back() -> None:
 
 
 def test_the_batch_is_stamped_in_place() -> None:
-    log = Log(STREAM, LogConfig(), empty_log()._clock, beginning(LogConfig(), 7))
+    log = Log(STREAM, LogConfig(), empty_log().clock, beginning(LogConfig(), 7))
     partition = Partition("orders", 0, log, RecentBatches(0))
     batch = encode([(5, None, b"v", ())])
     partition.publish_batch(0, batch, Publishing(1, [None], 1))

@@ -5,10 +5,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from goqueue import errors
+from goqueue.core.client.fetching import Origin
+from goqueue.core.records.batch import Lane
+from goqueue.core.records.build import encode
+from goqueue.core.records.varint import INT64_MAX
+from goqueue.fuzz.bytes.sealing import seal_batch
+from goqueue.proto import v1
 from goqueue.testing import Broker
 from goqueue.transports.client.connection import Connection, connect
 from goqueue.transports.client.consumer import Consumer, consumer_terms
 from goqueue.transports.client.loops import SECOND_NS, Loop
+from goqueue.transports.client.messages import Message
+from goqueue.transports.client.times import wall_ms
 from tests.transports.client.connected import connected, on_every_loop
 from tests.transports.client_loops.on_loops import drive
 
@@ -111,7 +119,7 @@ def test_what_comes_later_is_waited_for(kind: str) -> None:
 @on_every_loop
 def test_a_stop_in_the_future_ends_with_the_first_message_after_it(kind: str) -> None:
     async def test(gq: Connection, _loop: Loop) -> None:
-        await gq.topics.create("orders", partitions=1)
+        await gq.topics.create("orders", partitions=1, config={"message_timestamp_after_max": -1})
         soon = datetime.now(UTC) + timedelta(days=1)
         async with gq.consumer("orders", start="earliest", stop=soon) as consumer, gq.producer() as producer:
             for days in (0, 0.5, 1.5, 0.5):
@@ -120,6 +128,57 @@ def test_a_stop_in_the_future_ends_with_the_first_message_after_it(kind: str) ->
             assert consumer.position(0) == 2
 
     connected(kind, test)
+
+
+async def spoil(gq: Connection, count: int) -> None:
+    """A batch with a right CRC whose last record cannot be read, as another client may publish it."""
+    batch = bytes(encode([(wall_ms(), None, b"v", ())] * count))
+    request = v1.PublishBatchRequest("orders", 0, seal_batch(batch[:-1] + b"\x7f"))
+    reply = await gq._brokers.call("Messages/PublishBatch", request, v1.PublishBatchReply)
+    assert reply.offset >= 0
+
+
+@on_every_loop
+def test_a_consumer_is_told_what_it_cannot_read_and_goes_on_behind_it(kind: str) -> None:
+    async def test(gq: Connection, _loop: Loop) -> None:
+        await gq.topics.create("orders", partitions=1)
+        async with gq.producer() as producer:
+            await producer.publish("orders", b"before")
+            await spoil(gq, 3)
+            await producer.publish("orders", b"behind")
+        async with gq.consumer("orders", start="earliest", stop="latest") as consumer:
+            assert (await anext(consumer)).value == b"before"
+            for _ in range(2):
+                with pytest.raises(errors.CorruptBatch, match="from offset 1 to 4") as caught:
+                    await anext(consumer)
+                error = caught.value
+                assert (error.topic, error.partition, error.offset, error.next_offset) == ("orders", 0, 1, 4)
+                assert consumer.position(0) == 1
+            consumer.skip(error)
+            assert (await anext(consumer)).value == b"behind"
+            consumer.skip(error)
+            assert consumer.position(0) == 5, "what was skipped once is behind us"
+            with pytest.raises(StopAsyncIteration):
+                await anext(consumer)
+
+    connected(kind, test)
+
+
+@on_every_loop
+def test_a_time_too_far_ahead_is_an_error_of_its_own(kind: str) -> None:
+    async def test(gq: Connection, _loop: Loop) -> None:
+        await gq.topics.create("orders", partitions=1)
+        async with gq.producer() as producer:
+            with pytest.raises(errors.InvalidTimestamp, match="too far ahead"):
+                await producer.publish("orders", b"x", timestamp=datetime.now(UTC) + timedelta(days=1))
+
+    connected(kind, test)
+
+
+def test_a_message_of_an_absurd_time_has_a_date() -> None:
+    origin = Origin("orders", 0, Lane.NORMAL)
+    assert Message(origin, 0, INT64_MAX, None, b"v", ()).timestamp == datetime(9999, 12, 31, 23, 59, 59, 999000, UTC)
+    assert Message(origin, 0, -(1 << 62), None, b"v", ()).timestamp.year == 1
 
 
 @on_every_loop

@@ -1,12 +1,15 @@
 """From batches to messages: what is skipped, and what cannot be read."""
 
+import json
+
 import pytest
 
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import Fetched
-from goqueue.transports.rest.errors import RestError
+from goqueue.transports.rest.errors import RestError, error_body
 from goqueue.transports.rest.reading import records
+from goqueue.transports.rest.times import written_time
 
 
 def batch(base_offset: int, *values: bytes, lane: Lane = Lane.NORMAL, control: bool = False) -> bytearray:
@@ -34,3 +37,18 @@ def test_a_batch_that_was_published_unreadable_is_no_defect_and_says_where_to_go
     with pytest.raises(RestError, match="Go on at 9") as caught:
         read(Fetched(spoilt, 9, 9, 0), 8)
     assert (caught.value.status, caught.value.code) == (422, "corrupt_batch")
+    assert caught.value.next_offset == 9
+
+
+def test_where_to_go_on_is_in_the_answer_and_else_nothing_of_it() -> None:
+    said = error_body("corrupt_batch", "it is unreadable", "offset", 9)
+    assert json.loads(said) == {
+        "error": "it is unreadable", "code": "corrupt_batch", "field": "offset", "next_offset": 9,
+    }  # fmt: skip
+    assert b"next_offset" not in error_body("invalid_request", "it makes no sense")
+
+
+@pytest.mark.parametrize("timestamp", [-(1 << 70), -2, -1, 0, (1 << 63) - 1, 1 << 70])
+def test_any_time_can_be_written(timestamp: int) -> None:
+    written = written_time(timestamp)
+    assert written is None if timestamp < 0 else written is not None
