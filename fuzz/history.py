@@ -8,6 +8,7 @@ then `void` takes it back, and the message may or may not be there. Not here: wh
 from attrs import define, field
 
 from goqueue.core.calls import Request
+from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
@@ -19,6 +20,8 @@ Place = tuple[int, int]
 """A partition by topic id and number: a name may stand for another topic tomorrow."""
 
 NAME_HEADER = "name"
+# More than any client here sends in a batch, but for those that are hostile.
+_SENT_BYTES_MAX = 4 << 20
 LETTERS_ENDING = ".dlq"
 
 
@@ -225,7 +228,11 @@ def sent_in(request: Request) -> list[Message]:
 
 
 def _sent_batch(request: PublishBatch) -> list[Message]:
-    header, records = read_header(request.batch), records_in(request.batch)
+    try:
+        header, records = read_header(request.batch), [*iterate(request.batch, max_bytes=_SENT_BYTES_MAX)]
+    except BatchError:
+        # Somebody who is hostile: nobody reads it.
+        return []
     messages = [Message(name_of(one), "", 0, -1, _bytes(one.key), _bytes(one.value)) for one in records]
     if header.has_producer:
         for place, message in enumerate(messages):

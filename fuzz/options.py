@@ -66,6 +66,8 @@ class Options:
     schedulers: int = 0
     undertakers: int = 0
     p_stray: float = 0.0
+    # Clients whose batches nobody could read.
+    hostiles: int = 0
     topics: int = 2
     partitions_max: int = 2
     value_bytes_max: int = 100
@@ -168,6 +170,7 @@ def draw_options(random: Random) -> Options:
     elif drawn < 0.5:
         _draw_work(random, options)
     _draw_library(random, options)
+    options.hostiles = random.choice((0, 0, 0, 0, 1))
     return options
 
 
@@ -219,6 +222,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     if not options.workers and random.random() < 0.2:
         _draw_upkeep(random, options)
     _draw_library(random, options)
+    options.hostiles = random.choice((0, 0, 0, 0, 1))
     return options
 
 

@@ -23,7 +23,9 @@ from goqueue.core.cluster.verbs import IsrChange
 from goqueue.core.delay.schedule import Schedule
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.led import Led
+from goqueue.core.log import log
 from goqueue.core.log.log import Log
+from goqueue.core.partition import admission
 from goqueue.core.partition.leadership import Leadership
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Publishing
@@ -38,6 +40,7 @@ from goqueue.core.records.batch import (
     NO_PRODUCER,
     NO_SEQUENCE,
 )
+from goqueue.core.records.record import RecordCheck
 from goqueue.core.records.varint import Readable
 from goqueue.core.replication.replica import Replica
 from goqueue.core.verbs import Code, Due, Refusal
@@ -257,6 +260,21 @@ def _changing_leaders() -> Options:
     )  # fmt: skip
 
 
+# --- hostile clients
+
+
+def _claims_unchecked(replace: Replace) -> None:
+    """A batch has as many records as it says, and whoever reads them will see."""
+    replace(log, "check_claims", lambda *_: None)
+    replace(admission, "check_claims", lambda *_: None)
+    replace(RecordCheck, "advance", lambda *_: True)
+
+
+def _besieged() -> Options:
+    """Worlds in which a client publishes what nobody can read."""
+    return _worlds(hostiles=1, p_batch=1.0, seconds=10)
+
+
 PLANTS: dict[str, Plant] = {
     "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: _worlds("crash")),
     "vote-not-saved": Plant(_vote_not_saved, _elections),
@@ -266,6 +284,7 @@ PLANTS: dict[str, Plant] = {
     "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _cut_off),
     "lease-not-fenced": Plant(_lease_not_fenced, _working, within=10),
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
+    "claims-unchecked": Plant(_claims_unchecked, _besieged),
     "offset-commit-lost": Plant(_offset_commit_lost, _committing),
     "refused-as-undone": Plant(_refused_as_undone, _sending_again, within=15),
     "renumbered-at-once": Plant(_renumbered_at_once, _changing_leaders, within=30),

@@ -31,6 +31,7 @@ from goqueue.fuzz.workloads.admin import Admin
 from goqueue.fuzz.workloads.client import Client
 from goqueue.fuzz.workloads.consumer import Consumer
 from goqueue.fuzz.workloads.eager_member import EagerMember
+from goqueue.fuzz.workloads.hostile import Hostile
 from goqueue.fuzz.workloads.library import LibraryProducer
 from goqueue.fuzz.workloads.member import Member
 from goqueue.fuzz.workloads.operator import Operator
@@ -46,7 +47,7 @@ _KINDS: tuple[tuple[str, type[Client], str], ...] = (
     ("p", Producer, "producers"), ("c", Consumer, "consumers"), ("s", SequencedProducer, "sequenced"),
     ("m", Member, "members"), ("e", EagerMember, "eager_members"), ("o", Operator, "operators"),
     ("a", Steward, "stewards"), ("w", Worker, "workers"), ("d", Scheduler, "schedulers"),
-    ("u", Undertaker, "undertakers"), ("l", LibraryProducer, "library"),
+    ("u", Undertaker, "undertakers"), ("l", LibraryProducer, "library"), ("h", Hostile, "hostiles"),
 )  # fmt: skip
 """Clients by the first letter of their names, and the option that says how many there are."""
 

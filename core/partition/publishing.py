@@ -139,10 +139,9 @@ def acknowledge_below(waiting: deque[Unacknowledged], offset: int, partition: in
     """Answer whoever waits for a batch that ends at an offset or before; the publishes that are complete with it."""
     done: list[Publishing] = []
     while waiting and waiting[0].next_offset <= offset:
-        acknowledged = waiting.popleft()
-        for share in acknowledged.shares:
-            if share.acknowledge(partition, acknowledged.first_offset, acknowledged.timestamp):
-                done.append(share.publishing)
+        one = waiting.popleft()
+        place = partition, one.first_offset, one.timestamp
+        done += [share.publishing for share in one.shares if share.acknowledge(*place)]
     return done
 
 

@@ -18,6 +18,7 @@ from goqueue.fuzz.checkers.electors import Electors
 from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.checkers.exclusive import Exclusive
 from goqueue.fuzz.checkers.fencing import Fencing
+from goqueue.fuzz.checkers.hostility import Hostility
 from goqueue.fuzz.checkers.key_order import KeyOrder
 from goqueue.fuzz.checkers.leaders import Leaders
 from goqueue.fuzz.checkers.leasing import Leasing
@@ -40,6 +41,6 @@ OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placem
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
     Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
-    Leasing, KeyOrder, Delays, Endings, Resting, Undone,
+    Leasing, KeyOrder, Delays, Endings, Resting, Undone, Hostility,
     *OF_CLUSTERS,
 )  # fmt: skip

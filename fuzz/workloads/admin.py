@@ -76,6 +76,8 @@ class Admin(Client):
         random, options = self.random, self.options
         config: dict[str, object] = {"fsync": random.choice(options.fsyncs), "fsync_interval": "10ms"}
         config["retention_hours"] = -1
+        if options.hostiles:
+            config["validation"] = "full"
         if options.small_segments:
             config["segment_bytes"] = 1 << 16
         if options.retention and random.random() < 0.5:

@@ -19,6 +19,7 @@ from goqueue.core.log.effects import Buffer, Read, ReadResult
 from goqueue.core.log.log import Log, LogState
 from goqueue.core.log.producers import Produced, Producers
 from goqueue.core.node import Node
+from goqueue.core.partition import admission as admission_module
 from goqueue.core.partition import partition as partition_module
 from goqueue.core.partition import producers as producers_module
 from goqueue.core.partition.partition import Partition
@@ -29,6 +30,7 @@ from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Reads
 from goqueue.core.ready import SaveVote, Send
 from goqueue.core.records.batch import Header, read_header
+from goqueue.core.records.record import RecordCheck
 from goqueue.core.verbs import Fetch, NewRecord, PublishReply, Refusal
 from goqueue.fuzz.options import Options
 from goqueue.storage import compacting
@@ -387,7 +389,15 @@ def damage_that_compaction_signs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(compacting, "validate", lambda block, at, compacted: read_header(block, at))
 
 
+def records_unchecked(patch: pytest.MonkeyPatch) -> None:
+    """A batch is taken for what it says that it is."""
+    patch.setattr(log_module, "check_claims", lambda *_: None)
+    patch.setattr(RecordCheck, "advance", lambda *_: True)
+    patch.setattr(admission_module, "check_claims", lambda *_: None)
+
+
 BUGS = (
+    Bug("records are not checked", records_unchecked, lambda: Options(hostiles=1, p_topic_change=0.0), "wrong for"),
     Bug("acknowledged before the sync", acknowledged_before_the_sync, crashing, "durable"),
     Bug(
         "acknowledged before the write",
