@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 KEYS = [
     "append_1", "append_1_x100", "append_10", "append_100", "append_1000",
-    "read_100", "encode_100", "decode_100",
+    "read_100", "encode_100", "decode_100", "admit_100", "check_100",
     "lookup_offset", "lookup_time", "lookup_offset_1", "lookup_time_1",
     "recover_indexed", "recover_killed", "recover_bare", "recover_killed_synced",
     "group_commit_1", "group_commit_16", "group_commit_256",
