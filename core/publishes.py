@@ -52,9 +52,14 @@ class Publishes:
         """Tell whoever published."""
         self._answer(publishing.to, publishing.reply())
 
-    def _disk_full(self, to: int) -> Refusal | None:
-        """Refuse the messages of clients while the disk has no room; None while it has."""
-        if not self._led.is_disk_full or is_own(to):
+    def _disk_full(self, to: int, partition: Partition | Refusal) -> Refusal | None:
+        """Refuse a client's messages to a partition while the disk has no room; None while it has.
+
+        Where another replica is in sync the leader writes on: when its disk refuses, it hands over to that one.
+        """
+        if not self._led.is_disk_full or is_own(to) or isinstance(partition, Refusal):
+            return None
+        if partition.leadership is not None and partition.leadership.counted:
             return None
         message = f"the disk of node {self._led.node_id} is full: nothing was stored; make room, or delete messages"
         return Refusal(Code.DISK_FULL, message, retry_after_ms=_FULL_RETRY_MS)
@@ -62,8 +67,6 @@ class Publishes:
     def publish(self, now: int, to: int, request: Publish) -> None:
         """Take messages one by one."""
         leader = self._led.out_of_office() or self._led.topic(request.topic, to_write=not is_own(to))
-        if not isinstance(leader, Refusal):
-            leader = self._disk_full(to) or leader
         if isinstance(leader, Refusal):
             self._answer(to, leader)
             return
@@ -88,6 +91,7 @@ class Publishes:
         places: list[int],
         partition: Partition | Refusal,
     ) -> None:
+        partition = self._disk_full(publishing.to, partition) or partition
         if not isinstance(partition, Refusal):
             partition.gather(now, wall_ms, publishing, records, places)
             self._touch(partition)
@@ -105,6 +109,8 @@ class Publishes:
         for number, places in spread.items():
             if some := later.now(places):
                 self._gather(now, wall_ms, publishing, later.records, some, leader.partition(number))
+        if self._led.is_disk_full:
+            self._refuse_delayed(publishing, leader, later, spread)
         if not later.dues:
             return
         if Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic):
@@ -115,6 +121,19 @@ class Publishes:
             if some := later.later(places):
                 schedule = leader.partition(number, Side.SCHEDULE)
                 self._gather(now, wall_ms, publishing, later.records, some, schedule)
+
+    def _refuse_delayed(
+        self, publishing: Publishing, leader: TopicLeader, later: Delayed, spread: dict[int, list[int]]
+    ) -> None:
+        """Refuse the messages that are kept back for partitions without room."""
+        for number, places in spread.items():
+            full = self._disk_full(publishing.to, leader.partition(number))
+            if full is None:
+                continue
+            for at in later.later(places):
+                del later.dues[at]
+                if publishing.answer(at, full):
+                    self.finish(publishing)
 
     def publish_batch(self, now: int, to: int, request: PublishBatch) -> None:
         """Take a batch as its producer made it, or one of the node's own."""
@@ -127,7 +146,7 @@ class Publishes:
         if request.due is not Due.NOW:
             self._publish_batch_later(now, publishing, request)
             return
-        refusal = self._disk_full(to)
+        refusal = self._disk_full(to, partition)
         if refusal is not None and not is_repetition(partition.log.producers, request.batch):
             self._answer(to, refusal)
             return
@@ -145,7 +164,7 @@ class Publishes:
         if isinstance(batch, Refusal):
             self._answer(publishing.to, PublishReply([batch]))
             return
-        full = self._disk_full(publishing.to)
+        full = self._disk_full(publishing.to, leader.partition(request.partition))
         if full is None and (Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic)):
             self._delays.publish(request.topic, HeldBack(publishing, request, [0]))
             return

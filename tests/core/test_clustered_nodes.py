@@ -34,10 +34,10 @@ from goqueue.storage.claims import claim
 from tests.core.driven_cluster import DrivenCluster, DrivenMember
 
 
-def with_topic(name: str = "orders", partitions: int = 1, **config: object) -> DrivenCluster:
+def with_topic(name: str = "orders", partitions: int = 1, replicas: int = 3, **config: object) -> DrivenCluster:
     cluster = DrivenCluster(3)
     cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
-    made = cluster.answer("n1", CreateTopic(name, partitions, 3, config))
+    made = cluster.answer("n1", CreateTopic(name, partitions, replicas, config))
     assert isinstance(made, TopicReply)
     cluster.until(lambda: all(cluster.leader(name, number) for number in range(partitions)))
     return cluster

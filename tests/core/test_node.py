@@ -177,13 +177,16 @@ def test_a_full_disk_refuses_messages_of_clients_at_once_until_there_is_room() -
     later = one()
     later.records[0].delay_ms = 1000
     batch = bytearray(encode([(WALL_MS, None, b"v", ())]))
-    for request in (one(), later, PublishBatch("orders", 0, batch)):
-        assert refused(driven.answer(request)) == (Code.DISK_FULL, "")
+    for request in (one(), later):
+        reply = driven.answer(request)
+        assert isinstance(reply, PublishReply)
+        assert refused(reply.results[0]) == (Code.DISK_FULL, "")
+    assert refused(driven.answer(PublishBatch("orders", 0, batch))) == (Code.DISK_FULL, "")
     described = driven.answer(DescribeNode())
     assert isinstance(described, NodeReply)
     assert [check.name for check in described.checks if check.problem] == ["disk"]
     driven.node.disk_room(driven.now, False)
-    assert isinstance(driven.answer(one()), PublishReply)
+    assert driven.answer(one()) == PublishReply([Published(0, 1, WALL_MS)])
 
 
 def test_a_numbered_batch_that_is_stored_is_acknowledged_again_however_full_the_disk_is() -> None:

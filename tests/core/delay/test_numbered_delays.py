@@ -172,8 +172,14 @@ def test_single_messages_and_batches_share_a_schedule() -> None:
     assert sorted(read(cluster, cluster.leader("orders"))) == [b"batch", b"more", b"single"]
 
 
-def test_a_full_disk_refuses_what_is_not_there_and_knows_what_is() -> None:
+def test_a_leader_with_a_full_disk_writes_on_while_another_replica_could_take_over() -> None:
     cluster = with_topic()
+    cluster.node(cluster.leader("orders")).disk_room(cluster.now, True)
+    taken(cluster, "n1", batch((60_000, b"one"), sequence=0))
+
+
+def test_a_full_disk_refuses_what_is_not_there_and_knows_what_is() -> None:
+    cluster = with_topic(replicas=1)
     sent = batch((60_000, b"one"), sequence=0)
     first = taken(cluster, "n1", sent)
     cluster.node(cluster.leader("orders")).disk_room(cluster.now, True)
