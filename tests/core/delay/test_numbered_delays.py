@@ -181,6 +181,7 @@ def test_a_leader_with_a_full_disk_writes_on_while_another_replica_could_take_ov
 def test_a_full_disk_refuses_what_is_not_there_and_knows_what_is() -> None:
     cluster = with_topic(replicas=1)
     sent = batch((60_000, b"one"), sequence=0)
+    cluster.until(lambda: isinstance(answered(cluster, "n1", sent), Published))
     first = taken(cluster, "n1", sent)
     cluster.node(cluster.leader("orders")).disk_room(cluster.now, True)
     assert code_of(cluster, "n1", batch((60_000, b"two"), sequence=1)) is Code.DISK_FULL
