@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+from attrs import evolve
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -38,7 +39,7 @@ _OF_BROKERS = {
     "broker": ("publish", "fetch", "single", "latency", "rest", "memory", "start"),
     "groups": ("rebalance", "consume", "start"),
     "queue": ("work", "calls", "parts", "delays", "burst"),
-    "cluster": ("failover", "handover", "throughput", "catchup"),
+    "cluster": ("failover", "handover", "outages", "throughput", "catchup"),
     "capture": ("cost",),
 }
 # By name alone: it lives above this package, which must not import it.
@@ -118,13 +119,20 @@ def queue(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -
 
 @bench.command()
 @_measured
-def cluster(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
-    """Measure a cluster: brokers that are killed or stopped under load, replication, catching up.
+@click.option(
+    "--storms",
+    type=click.IntRange(1),
+    metavar="COUNT",
+    help="How many storms each figure of outages has.  [default: 10, or 1 with --quick]",
+)
+def cluster(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool, storms: int | None) -> None:
+    """Measure a cluster: nodes that are killed, stopped or cut off under load, replication, catching up.
 
-    Three brokers run in processes of their own and share all cores with the load. It takes about six minutes, and up to
+    Three brokers run in processes of their own and share all cores with the load. It takes about 25 minutes, and up to
     4 GB of disk that it gives back.
     """
     sizes = QUICK if quick else FULL
+    sizes = evolve(sizes, storms=storms or sizes.storms)
     _run("cluster", entries_of("cluster", sizes), sizes, (folder, patterns, as_json))
 
 

@@ -41,8 +41,10 @@ class Sizes:
     late_ms: int
     burst: int
     burst_ahead_ms: int
-    # Of clusters: how often a broker is killed, what is replicated, and how much a follower misses.
+    # Of clusters: how often a broker is killed, how many storms a figure of outages has,
+    # what is replicated, and how much a follower misses.
     failovers: int
+    storms: int
     replicated_batches: int
     behind_bytes: int
     # Of Spark: records of 1 KB.
@@ -78,6 +80,7 @@ FULL = Sizes(
     burst=100_000,
     burst_ahead_ms=10_000,
     failovers=20,
+    storms=10,
     replicated_batches=3_000,
     behind_bytes=GB,
     spark_records=1_000_000,
@@ -111,6 +114,7 @@ QUICK = Sizes(
     burst=1_000,
     burst_ahead_ms=2_000,
     failovers=1,
+    storms=1,
     replicated_batches=100,
     behind_bytes=8 * MB,
     spark_records=10_000,

@@ -65,6 +65,7 @@ TINY = Sizes(
     burst=100,
     burst_ahead_ms=1000,
     failovers=1,
+    storms=1,
     replicated_batches=10,
     behind_bytes=MB,
     spark_records=100,

@@ -10,11 +10,17 @@ from goqueue.cli.bench.command import entries_of
 from goqueue.cli.bench.sizes import FULL
 from tests.cli.test_bench_broker import _processes_of
 
+OUTAGE = ["p50_ms < 3,000", "p99_ms < 5,000"]
 BARS = {
     "failover": ["value < 5", "p50_ms < 3,000"],
     "controller_killed": ["value < 5", "p50_ms < 3,000"],
     "coordinator_killed": ["value < 5", "p50_ms < 3,000"],
     "handover_pause": ["value < 0.3"],
+    "outage_stop": OUTAGE,
+    "outage_isolate": OUTAGE,
+    "outage_kill": OUTAGE,
+    "outage_term": OUTAGE,
+    "outage_grow": OUTAGE,
     "replicated": ["ratio >= 0.3"],
     "replicated_synced": [],
     "catch_up": ["ratio >= 0.4"],

@@ -10,10 +10,10 @@ from random import Random
 import pytest
 import trio
 
+from goqueue.cli.bench import namespaces
 from goqueue.cli.bench.cluster_history import violations
 from goqueue.cli.bench.cluster_load import Load, Pace, loaded
 from goqueue.cli.bench.local_cluster import LocalBroker, LocalCluster, cluster_of
-from tests.cluster import namespaces
 
 NODES, PARTITIONS = 3, 4
 SHORT, LONG = 3, 12

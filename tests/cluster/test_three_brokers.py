@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import trio
 
+from goqueue.cli.bench import namespaces
 from goqueue.cli.bench.cluster_history import violations
 from goqueue.cli.bench.cluster_load import Load, Pace, loaded
 from goqueue.cli.bench.local_cluster import LocalBroker, LocalCluster, cluster_of, loopback, running_cluster
-from tests.cluster import namespaces, small_disks
+from tests.cluster import small_disks
 
 NODES = 3
 PACE = Pace(streams=3, interval_s=0.02)
