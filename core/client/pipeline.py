@@ -161,6 +161,13 @@ class Pipeline:
         self.is_halted = True
         self.halt = max(self.halt, now + max(delay_ns, failure.retry_after_ms * 1_000_000))
 
+    def go_to(self, address: str) -> None:
+        """Have another address; a halt was for the one before."""
+        assert not self.awaiting
+        self.address = address
+        self.is_ready = self.is_halted = False
+        self.halt = self.attempts = 0
+
     def check(self) -> None:
         """Assert the invariants."""
         sent = [parcel.request_id > 0 for parcel in self.flight]

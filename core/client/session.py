@@ -24,7 +24,7 @@ from goqueue.core.client.parcel import Parcel
 from goqueue.core.client.pipeline import IN_FLIGHT_MAX, Pipeline
 from goqueue.core.client.place import Place
 from goqueue.core.client.routing import Layout, Route
-from goqueue.core.client.terms import SECOND_NS, Terms
+from goqueue.core.client.terms import Terms
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane, read_header
 from goqueue.core.records.build import Entry
@@ -36,8 +36,6 @@ GROWTH_MAX = 16
 LATER_BYTES_MAX = 48 << 10
 # How much one `take` hands out at most, so that a slow connection holds few parcels.
 TAKE_BYTES_MAX = 1 << 20
-# What is not answered for so long may have been sent to somebody who does not lead any more, and does not know.
-LATE_NS = 2 * SECOND_NS
 # So many refusals in a row, and it is looked who leads.
 _REFUSALS_MAX = 3
 
@@ -177,13 +175,13 @@ class Session:
         self._numbering.forget(pipeline)
 
     def _move(self, pipeline: Pipeline, address: str) -> None:
-        """Send to another address from here on; answers of the one before are worth nothing."""
+        """Send to another address at once, whatever was to be waited for at the one before."""
         if address != pipeline.address:
             for parcel in pipeline.flight:
                 if parcel.request_id:
                     self._withdraw(parcel)
-            pipeline.is_ready = False
-            pipeline.address = address
+            self._halted.pop(pipeline, None)
+            pipeline.go_to(address)
 
     # --- what the broker says
 
@@ -331,9 +329,9 @@ class Session:
             if not pipeline.awaiting and not pipeline.is_misplaced:
                 due = min(due, pipeline.halt)
         for place in self._places.values():
-            for parcel in place.awaiting.values():
-                due = min(due, parcel.sent + self.terms.request_timeout_ns, max(parcel.sent, place.looked) + LATE_NS)
-                break
+            oldest, look_at = place.oldest(), place.look_at()
+            if oldest is not None and look_at is not None:
+                due = min(due, oldest.sent + self.terms.request_timeout_ns, look_at)
         return None if due == _FOREVER else due
 
     def wake(self, now: int) -> None:
@@ -364,15 +362,15 @@ class Session:
     def _expire_requests(self, now: int) -> None:
         unanswered = now - self.terms.request_timeout_ns
         for address, place in self._places.items():
-            first = next(iter(place.awaiting.values()), None)
-            if first is not None and first.sent <= unanswered:
+            oldest = place.oldest()
+            if oldest is not None and oldest.sent <= unanswered:
                 self._reset(now, address)
 
     def _look_for_late(self, now: int) -> None:
         """Ask who leads what is not answered for long."""
         for place in self._places.values():
-            first = next(iter(place.awaiting.values()), None)
-            if first is not None and max(first.sent, place.looked) + LATE_NS <= now:
+            look_at = place.look_at()
+            if look_at is not None and look_at <= now:
                 place.looked = now
                 for parcel in place.awaiting.values():
                     self.misplaced[parcel.pipeline.topic] = None

@@ -89,7 +89,10 @@ class Attendance:
         channel: Channel | None = None
         try:
             channel = await self._brokers.channel()
-            body = await channel.call(f"/goqueue.v1.Groups/{method}", CODEC.encode(write(request)), deadline)
+            # A join that is made twice may make two members.
+            stays = isinstance(request, JoinGroup) or not self._brokers.has_others
+            path = f"/goqueue.v1.Groups/{method}"
+            body = await channel.call(path, CODEC.encode(write(request)), deadline, stays=stays)
             answer = read(CODEC.decode(kind, body))
         except (GRPCError, lost.ConnectionLost) as error:
             failure = failure_of(error)

@@ -36,19 +36,21 @@ CONNECT_NS = 10 * SECOND_NS
 APART_BYTES = 64 * KIB
 REQUESTS_KEPT_MAX = 256
 # A broker that has stopped without a word is left for another one before its clients give up.
-LIMITS = Limits(stream_window_bytes=4 * MIB, probe_ns=2 * SECOND_NS, answer_ns=5 * SECOND_NS)
+LIMITS = Limits(stream_window_bytes=4 * MIB, probe_ns=SECOND_NS * 3 // 4, answer_ns=5 * SECOND_NS)
 
 
 class CallStream:
     """A call that is under way; one task may send while another receives."""
 
-    __slots__ = ("_deadline", "_ended", "_exchange", "_link", "_reader", "_ready", "_stream")
+    __slots__ = ("_deadline", "_ended", "_exchange", "_link", "_reader", "_ready", "_stays", "_stream")
 
-    def __init__(self, link: Link, exchange: Exchange, deadline: int | None) -> None:
+    def __init__(self, link: Link, exchange: Exchange, deadline: int | None, *, stays: bool) -> None:
         self._link = link
         self._exchange = exchange
         self._stream = exchange.stream
         self._deadline = deadline
+        # Whether to wait on for a broker that is mute.
+        self._stays = stays
         self._reader = MessageReader(MESSAGE_BYTES_MAX, Assembly(MESSAGE_BYTES_MAX))
         # What is fed with bytes gives bytes.
         self._ready = cast("deque[tuple[bool, bytes]]", self._reader.ready)
@@ -74,6 +76,8 @@ class CallStream:
             free = stream.send(content)
         self._link.kick()
         while not free:
+            if not self._stays and self._link.is_mute:
+                raise self._link.mute()
             await self._wait(self._exchange.writing)
             free = not self._crowded()
 
@@ -120,6 +124,8 @@ class CallStream:
                 self._link.kick()
             elif stream.ended:
                 self._conclude()
+            elif not self._stays and self._link.is_mute:
+                raise self._link.mute()
             else:
                 return None
         messages = [inflate(message, MESSAGE_BYTES_MAX) if squeezed else message for squeezed, message in ready]
@@ -183,12 +189,18 @@ class Channel:
         host = f"[{link.host}]" if ":" in link.host else link.host
         self._authority = f"{host}:{link.port}".encode()
         self._requests: dict[tuple[str, int | None], Request] = {}
+        self.address = f"{host}:{link.port}"
         self._watch: Task = link.loop.start(link.keep_time)
 
     @property
     def available(self) -> bool:
         """Whether a call can begin here and now."""
         return self._link.available
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether the broker answers no probe at the moment."""
+        return self._link.is_mute
 
     @property
     def alive(self) -> bool:
@@ -206,10 +218,13 @@ class Channel:
         deadline: int | None = None,
         reading: Parking | None = None,
         writing: Parking | None = None,
+        *,
+        stays: bool = True,
     ) -> CallStream:
         """Begin a call of any kind, as a block; raises ConnectionLost, or GRPCError where there is no room.
 
-        Whoever waits for several things at once brings the places where it waits.
+        Whoever waits for several things at once brings the places where it waits. A call that does not stay ends with
+        ConnectionLost once the broker is mute; it is for what may be done a second time.
         """
         request = self._request(path, deadline)
         try:
@@ -217,11 +232,11 @@ class Channel:
         except ConnectionUnavailable:
             raise GRPCError(Status.UNAVAILABLE, "as many calls are under way as the broker allows") from None
         self._link.kick()
-        return CallStream(self._link, exchange, deadline)
+        return CallStream(self._link, exchange, deadline, stays=stays)
 
-    async def call(self, path: str, request: bytes, deadline: int | None = None) -> bytes:
+    async def call(self, path: str, request: bytes, deadline: int | None = None, *, stays: bool = True) -> bytes:
         """Make a call of one message either way."""
-        call = self.stream(path, deadline)
+        call = self.stream(path, deadline, stays=stays)
         try:
             await call.send(request)
             await call.finish()
@@ -239,6 +254,11 @@ class Channel:
         """Close the connection; calls under way end with ConnectionLost."""
         self._watch.cancel()
         await self._link.close()
+
+    def drop(self) -> None:
+        """`close`, which never waits; the socket is closed beside."""
+        self._watch.cancel()
+        self._link.lose("it was closed here")
 
     def _request(self, path: str, deadline: int | None) -> Request:
         timeout_ns = None
@@ -258,7 +278,10 @@ class Channel:
 async def open_channel(
     loop: Loop, address: str, *, tls: ssl.SSLContext | None = None, timeout_ns: int = CONNECT_NS
 ) -> Channel:
-    """A channel to `host:port`; raises ConnectionLost if there is nobody, or nobody who answers in time."""
+    """A channel to `host:port`; raises ConnectionLost if there is nobody, or nobody who greets in time.
+
+    A process that is stopped has its connections taken by the system, so a connection alone says nothing.
+    """
     host, port = split_address(address)
     if tls is not None:
         tls.set_alpn_protocols(["h2"])
@@ -266,11 +289,15 @@ async def open_channel(
 
     async def dial() -> None:
         link.carrier = await loop.dial(host, port, tls, link)
+        await link.until_greeted()
 
     try:
         in_time = await loop.within(loop.now() + timeout_ns, dial)
     except OSError as error:
         raise ConnectionLost(host, port, _why(error), unseen=True) from error
+    except BaseException:
+        link.lose("nobody waits for it any more")
+        raise
     if not in_time:
         await link.close()
         raise ConnectionLost(host, port, f"no connection within {timeout_ns / SECOND_NS:g} seconds", unseen=True)

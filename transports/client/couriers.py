@@ -84,7 +84,9 @@ class Courier:
         """Until the stream ends, or cannot be begun."""
         try:
             channel = await self._brokers.channel(self._address)
-            async with channel.stream(PUBLISH_STREAM) as stream:
+            # What is numbered may be sent twice.
+            stays = not (self._session.terms.is_idempotent and self._brokers.has_others)
+            async with channel.stream(PUBLISH_STREAM, stays=stays) as stream:
                 current = _Round(stream)
                 receiving = self._brokers.loop.start(lambda: self._receive(current))
                 try:

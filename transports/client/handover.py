@@ -68,6 +68,16 @@ class Holding:
     is_told: bool = False
     is_ready: bool = False
     is_going: bool = False
+    # How often in a row the broker refused to go on with it, and up to where messages had come by the last time.
+    refusals: int = 0
+    refused_at: int = -1
+
+    def count_refusal(self) -> int:
+        """How often in a row the broker has refused to go on, this time included: messages that came end the row."""
+        if self.cursor.fetched != self.refused_at:
+            self.refusals, self.refused_at = 0, self.cursor.fetched
+        self.refusals += 1
+        return self.refusals
 
 
 @define(eq=False)
@@ -201,8 +211,7 @@ class Handover:
         holding = self.holdings.get(slot)
         if holding is not None and holding.cursor is cursor and cursor in self._fetching.cursors:
             self._fetching.cursors.remove(cursor)
-            self._attempts += 1
-            due = self._brokers.loop.now() + self._backoff.delay_ns(self._attempts)
+            due = self._brokers.loop.now() + self._backoff.delay_ns(holding.count_refusal())
             if failure.code == Code.OFFSET_OUT_OF_RANGE:
                 self._add(_Job(Handover._move_to_start, [slot]))
             else:

@@ -4,7 +4,10 @@ A link is bytes in and bytes out. What moves them is the loop's `Carrier`: `rece
 `backlog`, read nothing while `clogged`, send what `take` gives, and close once `finished`. Every call of these tells
 those who wait, and kicks the carrier if it left something to send.
 
-Invariant: whoever waits on a stream is woken when it has bytes, room, an end, or is gone.
+A broker that answers no probe is mute long before the connection is given up. Whoever can do the same elsewhere without
+harm leaves it then; all others wait on.
+
+Invariant: whoever waits on a stream is woken when it has bytes, room, an end, is gone, or when the broker falls mute.
 """
 
 from attrs import define
@@ -18,6 +21,8 @@ from goqueue.transports.http2.limits import Limits
 from goqueue.transports.http2.request import Request
 from goqueue.transports.http2.stream import Stream
 
+# A broker that owes the answer to a probe for so long is mute: it may be stopped or cut off, or only slow.
+MUTE_NS = SECOND_NS * 3 // 4
 # The shortest time after which the clock is looked at again.
 TICK_NS = SECOND_NS // 100
 H2_CANCEL = 8
@@ -46,6 +51,8 @@ class Link:
         self._connection = Connection(loop.now(), limits, client=True, peer=f"{host}:{port}")
         self._exchanges: dict[int, Exchange] = {}
         self._greeted = False
+        self._greeting = loop.parking()
+        self._was_mute = False
         self._why = ""
 
     # The carrier's side.
@@ -54,6 +61,7 @@ class Link:
         """Bytes came."""
         if not self._greeted:
             self._greeted = True
+            self._greeting.wake()
             if stranger := _stranger(data):
                 self.lose(stranger)
                 return
@@ -94,6 +102,7 @@ class Link:
         if not self._why and self._connection.failed is None:
             self._why = why
         self._connection.lose(why)
+        self._greeting.wake()
         self._spread()
 
     @property
@@ -123,7 +132,23 @@ class Link:
             now = loop.now()
             connection.wake(now)
             self._spread()
-            await loop.pause(min(max(connection.deadline() - now, TICK_NS), self._limits.probe_ns))
+            due, mute_at = connection.deadline(), self._mute_at()
+            if mute_at is not None and mute_at > now:
+                due = min(due, mute_at)
+            self._listen()
+            await loop.pause(min(max(due - now, TICK_NS), self._limits.probe_ns))
+
+    def _mute_at(self) -> int | None:
+        since = self._connection.closing.owed_since()
+        return None if since is None else since + MUTE_NS
+
+    def _listen(self) -> None:
+        """When the broker has fallen mute, have all who wait for it look whether to go elsewhere."""
+        was_mute, self._was_mute = self._was_mute, self.is_mute
+        if self._was_mute and not was_mute:
+            for exchange in self._exchanges.values():
+                exchange.reading.wake()
+                exchange.writing.wake()
 
     # The calls' side.
 
@@ -136,6 +161,19 @@ class Link:
     def alive(self) -> bool:
         """Whether calls can begin, now or once others have ended."""
         return not self._connection.dismissed
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether the broker answers no probe; it may be heard again."""
+        mute_at = self._mute_at()
+        return mute_at is not None and self.loop.now() >= mute_at
+
+    async def until_greeted(self) -> None:
+        """Wait for the broker's first bytes; raises ConnectionLost if none come or they are no HTTP/2."""
+        while not self._greeted and not self._connection.finished:
+            await self._greeting.wait()
+        if self._connection.failed is not None:
+            raise self.lost(unseen=True)
 
     def open(self, request: Request, reading: Parking | None = None, writing: Parking | None = None) -> Exchange:
         """Begin a stream; raises ConnectionUnavailable if there is no room, ConnectionLost if there never will be."""
@@ -154,6 +192,10 @@ class Link:
         failed = self._connection.failed
         why = self._why or (str(failed) if failed is not None else "the broker is going away")
         return ConnectionLost(self.host, self.port, why, unseen=unseen)
+
+    def mute(self) -> ConnectionLost:
+        """The error for whoever goes elsewhere while the broker is mute."""
+        return ConnectionLost(self.host, self.port, "the broker does not answer")
 
     def leave(self, stream: Stream) -> None:
         """Nobody waits for this stream any more: break it off unless it is over."""

@@ -15,6 +15,7 @@ from functools import partial
 from time import time_ns
 
 from goqueue.core.client.failure import DROPPED, Failure
+from goqueue.core.client.looking import Looks
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel, headers_bytes_max
 from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.routing import Route
@@ -109,6 +110,7 @@ class Producer:
         self._parkings: dict[Parcel, Parking] = {}
         self._room = self._loop.parking()
         self._inquiries: dict[str, Task] = {}
+        self._looks = Looks()
         self._failed: list[Parcel] = []
         self._failed_count = 0
         # Past this much in the buffer `send` is to look up: others want their turn, there is no room, or it is over.
@@ -406,17 +408,22 @@ class Producer:
         """Find out where a topic is, however long it takes."""
         session = self._session
         while topic in session.misplaced:
-            # Whoever was asked last may know no better, if it is cut off from all others.
-            if self._brokers.turn() and ANY in self._couriers and session.terms.is_idempotent:
-                self._couriers[ANY].reset()
             try:
-                session.route(self._loop.now(), await layout_of(self._brokers, topic))
+                layout = await layout_of(self._brokers, topic)
+                session.route(self._loop.now(), layout)
+                if self._looks.is_fruitless(self._loop.now(), topic, layout.leaders):
+                    self._ask_another()
             except Unavailable:
                 continue
             except ClientError as error:
                 session.unroute(topic, Failure(error.code, str(error), error.field))
         del self._inquiries[topic]
         self.stirred()
+
+    def _ask_another(self) -> None:
+        """The broker that was asked says the same for long: it may be cut off from all others."""
+        if self._brokers.turn() and ANY in self._couriers and self._session.terms.is_idempotent:
+            self._couriers[ANY].reset()
 
     def _stop(self, why: str) -> None:
         """Send nothing more; what has no outcome fails."""

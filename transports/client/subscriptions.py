@@ -113,7 +113,8 @@ class Subscriptions:
             self._break(failure_of(error))
 
     async def _subscribe(self, channel: Channel, cursors: list[Cursor]) -> None:
-        subscription = _Subscription(channel, channel.stream(SUBSCRIBE, None, self._stirred), [*cursors])
+        stream = channel.stream(SUBSCRIBE, None, self._stirred, stays=not self._brokers.has_others)
+        subscription = _Subscription(channel, stream, [*cursors])
         self._open.append(subscription)
         positions = [v1.Position(each.topic, each.partition, offset=each.fetched) for each in cursors]
         try:

@@ -61,6 +61,12 @@ class Closing:
         if self._stage is not Stage.WARNED:
             self._answer_due_ns = None
 
+    def owed_since(self) -> int | None:
+        """Since when the peer owes the answer to a probe; None if it owes none."""
+        if self._answer_due_ns is None or self._stage is Stage.WARNED:
+            return None
+        return self._answer_due_ns - self._limits.answer_ns
+
     def drain(self, now: int, engine: Engine) -> None:
         """Begin the end, once."""
         if self._stage is not Stage.OPEN:

@@ -79,7 +79,7 @@ class Connection:
         self._engine = Engine(limits, client=client)
         self._reader = FrameReader(limits, preface=b"" if client else PREFACE, pool=pool)
         self._floods = FloodGuard(now, limits)
-        self._closing = Closing(now, limits, client=client)
+        self.closing = Closing(now, limits, client=client)
         self._news = News()
         self._backlog = False
         self._shortcuts = Shortcuts(self, limits, self._reader, self._engine, self._floods)
@@ -120,7 +120,7 @@ class Connection:
     def _take_in(self, now: int, feed: Callable[[T], None], what: T) -> None:
         if self.failed is not None:
             return
-        self._closing.heard(now)
+        self.closing.heard(now)
         try:
             feed(what)
         except H2ProtocolError as error:
@@ -209,17 +209,17 @@ class Connection:
     @property
     def finished(self) -> bool:
         """Whether nothing will be sent after what `take` has, so that the socket can be closed."""
-        return self.failed is not None or self._closing.over
+        return self.failed is not None or self.closing.over
 
     def deadline(self) -> int:
         """When `wake` wants to be called."""
-        return self._closing.deadline(busy=bool(self.streams))
+        return self.closing.deadline(busy=bool(self.streams))
 
     def wake(self, now: int) -> None:
         """Time has passed: ask whether the peer lives, let go of an idle one, give up on a silent one."""
         if self.failed is not None or now < self.deadline():
             return
-        silent = self._closing.wake(now, self._engine, opened=self._reader.opened, busy=bool(self.streams))
+        silent = self.closing.wake(now, self._engine, opened=self._reader.opened, busy=bool(self.streams))
         if silent:
             self._fail(silent, ErrorCodes.NO_ERROR)
         self._settle(now)
@@ -227,7 +227,7 @@ class Connection:
     def drain(self, now: int) -> None:
         """Take no new streams, let those in flight finish; then `finished`."""
         if self.failed is None:
-            self._closing.drain(now, self._engine)
+            self.closing.drain(now, self._engine)
             self._settle(now)
 
     def lose(self, why: str) -> None:
@@ -256,12 +256,12 @@ class Connection:
     def available(self) -> bool:
         """Whether a client may open one more stream."""
         room = len(self.streams) < self._engine.remote_settings.max_concurrent_streams
-        return room and self.failed is None and not self._closing.closing
+        return room and self.failed is None and not self.closing.closing
 
     @property
     def dismissed(self) -> bool:
         """Whether no further stream will be opened, however few there are."""
-        return self.failed is not None or self._closing.closing
+        return self.failed is not None or self.closing.closing
 
     def open(self, request: Request, *, end: bool = False) -> Stream:
         """Send a request's headers; raises ConnectionUnavailable if the connection takes no more."""
@@ -346,7 +346,7 @@ class Connection:
     def admits(self, stream_id: int) -> bool:
         """Whether there is room for one more request."""
         crowd = max(self.serving, len(self.streams))
-        return crowd < self.limits.streams_max and self._closing.admits(stream_id)
+        return crowd < self.limits.streams_max and self.closing.admits(stream_id)
 
     def arrive(self, stream_id: int, request: Request) -> None:
         """A request has come."""
@@ -435,10 +435,10 @@ class Connection:
         self._outbox.unblock_all()
 
     def _ping_answered(self, now: int, event: PingAckReceived) -> None:
-        self._closing.answered(event.ping_data, self._engine)
+        self.closing.answered(event.ping_data, self._engine)
 
     def _goaway_received(self, now: int, event: ConnectionTerminated) -> None:
-        self._closing.dismissed()
+        self.closing.dismissed()
         last = event.last_stream_id or 0
         if self.client:
             for stream in [each for each in self.streams.values() if each.id > last]:
@@ -496,5 +496,5 @@ class Connection:
 
     def _settle(self, now: int) -> None:
         # What is left of a stream that was answered, and is thrown away, does not keep a connection that closes.
-        busy = any(not (one.discarding and self._closing.closing) for one in self.streams.values())
-        self._closing.settle(now, busy=busy, sending=bool(self._outbox.queued_bytes))
+        busy = any(not (one.discarding and self.closing.closing) for one in self.streams.values())
+        self.closing.settle(now, busy=busy, sending=bool(self._outbox.queued_bytes))

@@ -6,8 +6,9 @@ import pytest
 
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, DROPPED, Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
+from goqueue.core.client.place import LATE_NS, LOOK_NS
 from goqueue.core.client.routing import Layout
-from goqueue.core.client.session import GROWTH_MAX, LATE_NS, Session
+from goqueue.core.client.session import GROWTH_MAX, Session
 from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import Lane, read_header
 from goqueue.core.verbs import Due, Outcome
@@ -422,6 +423,20 @@ def test_a_leader_that_leads_no_more_is_left_for_the_next_one_with_the_same_numb
     assert len(session.take(10_000 * MS, "a:1")) == 0
 
 
+def test_a_new_leader_is_sent_to_at_once_whatever_pause_the_one_before_had_asked_for() -> None:
+    session = begun(leaders=["a:1"])
+    add(session, size=1000)
+    (parcel,) = session.take(0, "a:1")
+    session.refused(0, "a:1", parcel.request_id, Failure("not_enough_replicas", "wait", retry_after_ms=60_000))
+    assert session.take(0, "a:1") == []
+    session.route(0, Layout("orders", ["b:1"], "murmur3", 1 << 20))
+    assert session.take(0, "b:1") == [parcel]
+    session.check()
+    session.refused(0, "b:1", parcel.request_id, Failure("not_enough_replicas", "wait"))
+    session.wake(100 * MS)
+    assert session.take(100 * MS, "b:1") == [parcel], "the pause is the first of a row"
+
+
 def test_a_connection_that_is_lost_may_mean_that_another_one_leads() -> None:
     session = begun(partitions=2, leaders=["a:1", "b:1"])
     add(session, size=1000)
@@ -446,8 +461,8 @@ def test_who_leads_is_asked_when_an_answer_is_late_and_again_when_that_did_not_h
     assert list(session.misplaced) == ["orders"]
     session.route(LATE_NS, Layout("orders", ["a:1"], "murmur3", 1 << 20))
     assert session.take(LATE_NS, "a:1") == []
-    assert session.deadline() == 2 * LATE_NS
-    session.wake(2 * LATE_NS)
+    assert session.deadline() == LATE_NS + LOOK_NS
+    session.wake(LATE_NS + LOOK_NS)
     assert list(session.misplaced) == ["orders"]
 
 

@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from goqueue.core.client.fetching import Cursor
 from goqueue.proto import v1
 from goqueue.transports.client.connection import Connection
 from goqueue.transports.client.group_consumer import GroupConsumer
+from goqueue.transports.client.handover import Holding
 from goqueue.transports.client.loops import SECOND_NS, Loop
 from goqueue.transports.client.messages import Message
 from tests.transports.client.connected import connected, on_every_loop
@@ -169,3 +171,10 @@ def test_members_that_come_and_go_in_a_stream_of_messages_get_each_once(kind: st
         assert places(found) == every(partitions, 0, count)
 
     connected(kind, test)
+
+
+def test_refusals_are_counted_in_a_row_that_messages_end() -> None:
+    holding = Holding(("orders", 0), Cursor("orders", 0, 5, 5))
+    assert [holding.count_refusal() for _ in range(3)] == [1, 2, 3]
+    holding.cursor.fetched = 9
+    assert [holding.count_refusal() for _ in range(2)] == [1, 2]
