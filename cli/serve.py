@@ -131,10 +131,10 @@ async def _serve(settings: ServeSettings) -> None:
         if settings.cluster is not None and post is not None and options.cluster is not None:
             nursery.start_soon(settings.cluster.discover, post.network, options.cluster.internal)
         await nursery.start(_toggle_captures, runtime, settings)
-        services = application(broker)
+        patient = PatientBroker(broker)
+        services = application(patient)
         peers = None if post is None else post.network.meters
         page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count, peers)
-        patient = PatientBroker(broker)
         rest = Rest(patient, system_wall_ms, page, patient.leave)
         edge = rest if settings.has_metrics else UncountedEdge(rest)
         server = Server(services, edge, limits=limits, tls=settings.tls())
