@@ -26,7 +26,7 @@ from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own, part
 from goqueue.core.forwarding.outgoing import Outgoing
 from goqueue.core.forwarding.routes import RULES, Routes, Rule
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import Caller, Code, Publish, PublishBatch, Refusal
+from goqueue.core.verbs import Caller, Code, Publish, PublishBatch, Published, Refusal
 from goqueue.core.wishes import AskNode
 
 _ERRANDS_MAX = 20_000
@@ -57,6 +57,9 @@ class Dispatch:
         self._told: list[tuple[int, Reply]] = []
         # Nodes to which there is a link, the one that is to be asked next first.
         self._met: dict[str, None] = {}
+        # Since when this node, which had been in touch with the controller, is not; None while it is, or never was.
+        self._cut_off_at: int | None = None
+        self._had_touch = False
         self._bytes = 0
         self._count = 0
 
@@ -104,6 +107,7 @@ class Dispatch:
         assert to not in self._errands
         self._errands[to] = errand
         self._bytes += size
+        self._hasten(errand)
         self._alarms.set(to, errand.deadline)
         if isinstance(request, Publish | PublishBatch) and request.topic in self._held_topics:
             self.hold(now, errand, errand.pause_ns())
@@ -119,11 +123,12 @@ class Dispatch:
         if isinstance(request, AskNode):
             deadline += min(max(getattr(request.request, "wait_ns", 0), 0), _WAIT_NS_MAX)
         if not isinstance(request, Publish):
-            return Errand(self, to, caller, request, deadline, size)
+            return Errand(self, to, caller, request, now, deadline, size)
         for partition, places in self._bearings.spread(request.topic, request.records).items():
             for at in places:
                 request.records[at].partition = partition
-        return PublishErrand(self, to, caller, request, deadline, size, results=[None] * len(request.records))
+        results: list[Published | Refusal | None] = [None] * len(request.records)
+        return PublishErrand(self, to, caller, request, now, deadline, size, results=results)
 
     def forget(self, to: int) -> None:
         """Nobody waits for an answer any more."""
@@ -144,6 +149,29 @@ class Dispatch:
             else:
                 self._outgoing.abandon(number)
         errand.attempts.clear()
+
+    # --- whether this node is cut off
+
+    def in_touch(self, now: int, *, is_in_touch: bool) -> None:
+        """Whether the controller has answered this node lately; while not, other nodes can do more than this one.
+
+        So nothing is looked after for longer than the others need to go on without this node: whoever asked may still
+        have the time to ask one of them.
+        """
+        if is_in_touch == (self._had_touch and self._cut_off_at is None):
+            return
+        self._cut_off_at = None if is_in_touch or not self._had_touch else now
+        self._had_touch = self._had_touch or is_in_touch
+        for errand in self._errands.values():
+            errand.deadline = errand.limit
+            self._hasten(errand)
+            if errand.to not in self._held:
+                self._alarms.set(errand.to, errand.deadline)
+
+    def _hasten(self, errand: Errand) -> None:
+        """Let an errand of a node that is cut off end early; what the node needs to get in touch again goes on."""
+        if self._cut_off_at is not None and not errand.is_impatient:
+            errand.deadline = min(errand.limit, max(errand.begun, self._cut_off_at) + self._bearings.options.dead_ns)
 
     # --- what errands ask for
 

@@ -67,9 +67,12 @@ class Errand:
     to: int
     caller: Caller
     request: Any
-    deadline: int
+    begun: int
+    # When it ends at the latest; `deadline` may be earlier for a while.
+    limit: int
     size: int
     attempts: dict[int, Attempt] = field(factory=dict)
+    deadline: int = field(init=False)
     pauses: int = 0
     # What to say when time is over.
     refusal: Refusal | None = None
@@ -78,6 +81,14 @@ class Errand:
     is_done: bool = False
     # Whether an attempt that was lost may have been carried out: what others refuse later does not undo it.
     is_in_doubt: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.deadline = self.limit
+
+    @property
+    def is_impatient(self) -> bool:
+        """Whether whoever asked asks again by itself."""
+        return isinstance(self.request, _IMPATIENT)
 
     def go(self, now: int) -> None:
         """Try, or try again."""
@@ -123,7 +134,7 @@ class Errand:
 
     def _wait(self, now: int, refusal: Refusal) -> None:
         self.refusal = refusal
-        if isinstance(self.request, _IMPATIENT):
+        if self.is_impatient:
             self.way.finish(now, self, self._as_a_whole(refusal))
         else:
             self.way.hold(now, self, self.pause_ns())

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import NodeStanding, PartitionPlaced, Standing, TopicCreated, TopicDeleted
 from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
 from goqueue.core.forwarding.messages import ANY_LIFE, Forwarded
@@ -28,6 +29,8 @@ from goqueue.core.work.verbs import PolledWork, PollWork
 from tests.core.forwarding.cluster_of_dispatchers import ME, Cluster, Place
 
 BEAT = GroupHeartbeat("g", "m", 1)
+# How long a node that is cut off looks after what it was asked.
+DEAD_S = ClusterOptions([]).dead_ns / 1e9
 
 
 def cluster() -> Cluster:
@@ -414,3 +417,49 @@ def test_what_is_looked_after_is_bounded() -> None:
     assert len(refused) == 69 - 63
     nodes["a"].ask(100, batch(0))
     assert nodes["a"].answers[100] == Published(0, 0)
+
+
+def test_what_a_node_looks_after_ends_early_when_it_is_cut_off_and_others_may_be_asked() -> None:
+    nodes = cluster()
+    place = nodes["a"]
+    place.dispatch.in_touch(nodes.now, is_in_touch=True)
+    nodes.is_fit = lambda _sender, _letter: False
+    place.ask(1, batch(2))
+    nodes.lead("orders", 1, "")
+    place.ask(2, batch(1))
+    nodes.wait(1)
+    place.dispatch.in_touch(nodes.now, is_in_touch=False)
+    nodes.wait(DEAD_S - 0.1)
+    assert place.answers == {}
+    nodes.wait(0.2)
+    answers = {to: answer.code for to, answer in place.answers.items() if isinstance(answer, Refusal)}
+    assert answers == {1: Code.TIMED_OUT, 2: Code.NOT_LEADER}, "the first may have been carried out"
+    place.ask(3, batch(1))
+    nodes.wait(DEAD_S + 0.1)
+    assert 3 in place.answers
+
+
+def test_a_node_that_is_in_touch_again_looks_after_requests_as_long_as_any() -> None:
+    nodes = cluster()
+    place = nodes["a"]
+    place.dispatch.in_touch(nodes.now, is_in_touch=True)
+    nodes.lead("orders", 1, "")
+    place.ask(1, batch(1))
+    place.dispatch.in_touch(nodes.now, is_in_touch=False)
+    nodes.wait(DEAD_S / 2)
+    place.dispatch.in_touch(nodes.now, is_in_touch=True)
+    nodes.wait(2 * DEAD_S)
+    assert place.answers == {}
+    nodes.lead("orders", 1, "a")
+    nodes.run()
+    assert place.answers == {1: Published(1, 0)}
+
+
+def test_a_node_that_never_was_in_touch_looks_after_requests_as_long_as_any() -> None:
+    nodes = cluster()
+    place = nodes["a"]
+    place.dispatch.in_touch(nodes.now, is_in_touch=False)
+    nodes.lead("orders", 1, "")
+    place.ask(1, batch(1))
+    nodes.wait(2 * DEAD_S)
+    assert place.answers == {}
