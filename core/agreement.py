@@ -131,6 +131,15 @@ class Agreement:
         """The term of the controller, or of the last that was heard of."""
         return self._quorum.term
 
+    def silence_ns(self, now: int) -> int:
+        """For how long this node, as the controller, has not been in touch with a majority of voters."""
+        return now - min(self._quorum.contact(now), now)
+
+    @property
+    def silent_since(self) -> int:
+        """Of a controller: no earlier one was in touch with a majority of voters after this moment."""
+        return self._quorum.silent_since
+
     @property
     def agreed_index(self) -> int:
         """The end, exclusive, of what is agreed and applied to the state."""

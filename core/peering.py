@@ -87,6 +87,8 @@ class Peering:
         self._incarnations: dict[str, int] = {}
         self._was_controller = False
         self._controller_seen = ""
+        # The last controller that was another node.
+        self._controller_before = ""
         self.attendance = Attendance(node_id, options, version, self._state, self._catching_up)
         self.controller = Controller(node_id, options, Random(site.random.getrandbits(64)))  # noqa: S311 - no secret
         self.tally = Tally()
@@ -133,7 +135,7 @@ class Peering:
             leader = self._agreement.controller
             self._doors.answer(to, Refusal(Code.NOT_CONTROLLER, message, retry_after_ms=100, leader=leader))
         elif isinstance(request, NodeHeartbeat):
-            self._doors.answer(to, self.controller.heartbeat(now, state, request))
+            self._doors.answer(to, self.controller.heartbeat(now, state, request, self._agreement.silence_ns(now)))
         else:
             self._doors.answer(to, self.controller.reassignments(state, request))
 
@@ -210,7 +212,11 @@ class Peering:
         if changed.everything or changed.topics:
             self._led.horizon.forget_topics(topic.topic_id for topic in state.topics.values())
         if changed.everything or changed.topics or changed.nodes or agreement.controller != self._controller_seen:
-            self._controller_seen = agreement.controller
+            if agreement.controller != self._controller_seen:
+                self._controller_seen = agreement.controller
+                if agreement.controller not in ("", self._led.node_id):
+                    self._controller_before = agreement.controller
+                self.attendance.controller_changed(now)
             self.look(now)
             self.dispatch.routes_changed(now)
 
@@ -234,7 +240,9 @@ class Peering:
     def _follow_office(self, now: int, has_changed: bool) -> None:
         is_controller = self._agreement.is_controller
         if is_controller and (not self._was_controller or self.controller.term != self._agreement.term):
-            self.controller.became(now, self._agreement.term, self._agreement.state)
+            agreement = self._agreement
+            before, silent_since = self._controller_before, agreement.silent_since
+            self.controller.became(now, agreement.term, agreement.state, before, silent_since)
         elif is_controller and has_changed:
             self.controller.changed(now, self._agreement.state)
         elif self._was_controller and not is_controller:
@@ -245,7 +253,9 @@ class Peering:
 
     def look(self, now: int) -> None:
         """See whether this node may still act as a leader: it may have slept since it was last told so."""
-        self._led.is_in_office = self.attendance.may_lead(now)
+        is_in_office = self.attendance.may_lead(now)
+        self._led.is_in_office = is_in_office
+        self.dispatch.in_touch(now, is_in_touch=is_in_office)
 
     # --- the end
 

@@ -46,7 +46,7 @@ COMPRESSION = Key(
 )
 HEARTBEAT = Key("cluster.heartbeatInterval", kinds.span(10, 60_000), "500ms", "How often nodes tell that they live.")
 SUSPECT = Key("cluster.suspectAfter", kinds.span(20, _HOUR_MS), "1500ms", "How long a node is silent to be suspected.")
-DEAD = Key("cluster.deadAfter", kinds.span(30, _HOUR_MS), "3s", "How long a node is silent to be taken for dead.")
+DEAD = Key("cluster.deadAfter", kinds.span(30, _HOUR_MS), "2500ms", "How long a node is silent to be taken for dead.")
 ELECTION = Key("cluster.electionTimeout", kinds.span(50, 60_000), "1s", "How long voters wait for their controller.")
 REPLICA_LAG = Key("cluster.replicaLag", kinds.span(100, _HOUR_MS), "10s", "How long a replica in sync may be behind.")
 REQUEST = Key("cluster.requestTimeout", kinds.span(100, _HOUR_MS), "30s", "How long a publish waits for its replicas.")

@@ -3,9 +3,12 @@
 It is a room of the node: what it asks is brought to the controller like any wish, and the answers come back by number.
 
 Theory: a heartbeat that the controller answered lets the node lead for `dead_ns` from when it was *sent*. The
-controller counts the same span from when the heartbeat *came*, which was later, so a node that is cut off stops leading
-before it is taken for dead. Nothing that was acknowledged rests on this, or on clocks: epochs and the ISR see to that.
-It keeps a leader that is none any more from answering readers with what is old.
+controller counts the same span from when the heartbeat *came*, which was later, so a node that is cut off stops
+leading before it is taken for dead. A controller may itself be cut off, and not know yet: what it gives is shorter by
+the time for which it has not been in touch with a majority of voters, since the next controller may count from there.
+
+Nothing that was acknowledged rests on this, or on clocks: epochs and the ISR see to that. It keeps a leader that is
+none any more from answering readers with what is old.
 
 A process leads nothing before the metadata *of this node* says that it is registered as itself: what is read from the
 own disk at a start may name it as the leader still, with a tail that is lost.
@@ -115,6 +118,11 @@ class Attendance:
         self._is_leaving = True
         self._due = min(self._due, now)
 
+    def controller_changed(self, now: int) -> None:
+        """Another node decides, which has yet to hear of this one."""
+        if self._is_registered:
+            self._due = min(self._due, now)
+
     # --- time
 
     def deadline(self) -> int | None:
@@ -193,7 +201,7 @@ class Attendance:
             return
         self._term = reply.term
         if reply.incarnation == self._options.incarnation and reply.standing is not Standing.DEAD:
-            self._extend(sent_at)
+            self._extend(sent_at - reply.silence_ns)
             return
         self._is_registered = False
         self._tenure_until, self._lapsed = 0, True

@@ -5,7 +5,8 @@ asked of the metadata like any other request, planned there against what is agre
 wish that is asked twice does no harm, and one that was lost is asked again by time.
 
 What is remembered here (who was heard when, how far moves have come) is nobody's but this controller's: the next one
-begins without it, and gives every node the time that it takes to be heard.
+begins without it, and gives every node the time that it takes to be heard. One node it knows more about: the controller
+before, whose silence was why it was elected.
 """
 
 from collections.abc import Callable
@@ -76,6 +77,7 @@ class Controller:
         # How often this node has come to office since it began.
         self.elections = 0
         self.liveness = Liveness(options.suspect_ns, options.dead_ns)
+        self._options = options
         self._founders = options.founders
         self._random = random
         self._office: _Office | None = None
@@ -92,12 +94,20 @@ class Controller:
         """The term of the office; 0 out of it."""
         return self._office.term if self._office is not None else 0
 
-    def became(self, now: int, term: int, state: ClusterState) -> None:
-        """This node decides from here on; `state` is what is agreed."""
+    def became(self, now: int, term: int, state: ClusterState, before: str = "", silent_since: int = 0) -> None:
+        """This node decides from here on; `state` is what is agreed.
+
+        `before` is the controller before, if that is known; none was in touch with a majority after `silent_since`.
+        """
         self.elections += 1
         self._office = _Office(term, now, now + _BALANCE_NS, now)
         self.liveness.begin(now, [])
         self.changed(now, state)
+        if before != self.node_id and before in self._office.incarnations:
+            # No right to lead that a controller has given lasts for longer than `dead_ns` from its last touch with a
+            # majority. All others are given the time to be heard; that one's silence is why there is a new controller.
+            options = self._options
+            self.liveness.expect(before, max(silent_since + options.dead_ns, now + options.heartbeat_ns))
         self._expect_gone(now, state)
 
     def lost(self) -> None:
@@ -150,8 +160,13 @@ class Controller:
 
     # --- what nodes ask
 
-    def heartbeat(self, now: int, state: ClusterState, request: NodeHeartbeat) -> NodeHeartbeatReply:
-        """A node lives. One that is another process than is registered, or is taken for dead, is told so."""
+    def heartbeat(
+        self, now: int, state: ClusterState, request: NodeHeartbeat, silence_ns: int = 0
+    ) -> NodeHeartbeatReply:
+        """A node lives. One that is another process than is registered, or is taken for dead, is told so.
+
+        `silence_ns` is for how long this controller has not been in touch with a majority of voters.
+        """
         assert self._office is not None
         node = state.nodes.get(request.node_id)
         if node is None:
@@ -159,7 +174,8 @@ class Controller:
         if node.incarnation == request.incarnation and node.standing is not Standing.DEAD:
             self.liveness.heard(now, request.node_id)
             self._note(state, request)
-        return NodeHeartbeatReply(request.number, self._office.term, self.node_id, node.incarnation, node.standing)
+        term, incarnation, standing = self._office.term, node.incarnation, node.standing
+        return NodeHeartbeatReply(request.number, term, self.node_id, incarnation, standing, silence_ns)
 
     def _note(self, state: ClusterState, request: NodeHeartbeat) -> None:
         """Remember how far moves have come, in the eyes of those who lead."""

@@ -22,7 +22,7 @@ class ClusterOptions:
     disk_id: str = ""
     heartbeat_ns: int = 500 * _MS
     suspect_ns: int = 1_500 * _MS
-    dead_ns: int = 3_000 * _MS
+    dead_ns: int = 2_500 * _MS
     # Drawn anew from once to twice this each time.
     election_ns: int = 1_000 * _MS
     quorum_heartbeat_ns: int = 150 * _MS

@@ -76,6 +76,8 @@ class NodeHeartbeatReply:
     controller: str
     incarnation: int
     standing: Standing
+    # For how long the controller had not been in touch with a majority of voters when it said so.
+    silence_ns: int = 0
 
 
 @define

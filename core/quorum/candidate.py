@@ -28,6 +28,8 @@ class Candidate:
         self._quorum = quorum
         self._is_trial = is_trial
         self._ballots: Ballots = Founding(quorum.founders) if quorum.is_founding else Majority(quorum.membership)
+        # The shortest time for which one of those who have voted for this node has heard of no leader.
+        self._silence_ns = quorum.silence_ns(now)
         self._due = quorum.draw_election(now)
         log = quorum.log
         term = quorum.term + 1 if is_trial else quorum.term
@@ -54,6 +56,8 @@ class Candidate:
         if isinstance(message, Voted) and message.is_trial == self._is_trial:
             term = self._quorum.term + 1 if self._is_trial and message.is_granted else self._quorum.term
             if message.term == term:
+                if message.is_granted:
+                    self._silence_ns = min(self._silence_ns, message.silence_ns)
                 self._count(now, sender, is_granted=message.is_granted)
         elif isinstance(message, Append | Beat | Install):
             self._quorum.follow(now, message.term, sender)
@@ -65,7 +69,7 @@ class Candidate:
         if ballots.are_won and self._is_trial:
             quorum.stand(now)
         elif ballots.are_won:
-            quorum.lead(now, ballots.founding)
+            quorum.lead(now, ballots.founding, self._silence_ns)
         elif ballots.are_lost:
             quorum.follow(now, quorum.term, "")
 

@@ -41,10 +41,12 @@ class Follower:
         return now < self._loyal_until
 
     def lose_leader(self, now: int) -> None:
-        """The leader's process is certainly gone: be loyal to it no more, and ask for votes soon, not all at once."""
+        """The leader's process has ended, it seems: ask for votes as soon as loyalty has ended, not all at once.
+
+        Loyalty lasts as long as it was promised: a leader that lives after all relies on it.
+        """
         self._leader = ""
-        self._loyal_until = now
-        self._due = now + self._quorum.draw_beat()
+        self._due = max(now, self._loyal_until) + self._quorum.draw_beat()
 
     def has_voted(self, now: int) -> None:
         """Somebody asked for votes with success: leave it some time."""
@@ -69,6 +71,7 @@ class Follower:
     def _hear(self, now: int, leader: str, stamp: int) -> None:
         assert self._leader in ("", leader), "two lead one term"
         self._leader = leader
+        self._quorum.heard = now
         self._stamp = max(self._stamp, stamp)
         self._loyal_until = now + self._quorum.tuning.election_ns
         self._due = self._quorum.draw_election(now)

@@ -104,7 +104,7 @@ class Leader:
 
     def is_loyal(self, now: int) -> bool:
         """Whether a majority still listens; it stands down by itself when not."""
-        return now < self._contact(now) + self._quorum.tuning.election_ns
+        return now < self.contact(now) + self._quorum.tuning.election_ns
 
     def has_voted(self, now: int) -> None:
         """It votes for nobody in its own term."""
@@ -137,7 +137,8 @@ class Leader:
         numbers[self._quorum.own_id] = max(now, self._stamp)
         return self._quorum.membership.median(numbers, absent)
 
-    def _contact(self, now: int) -> int:
+    def contact(self, now: int) -> int:
+        """The latest moment of which a majority of the voters has said that it heard this leader then or later."""
         return max(self._heard(now, self._began), self._began)
 
     def hears(self, now: int, peer: str) -> bool:
@@ -151,7 +152,7 @@ class Leader:
             return None
         due = min(self._beat_due, self._changing.due)
         # Time only makes the own stamp larger, and with a majority of others that is not the one that counts.
-        return min(due, self._contact(self._beat_due) + self._quorum.tuning.election_ns)
+        return min(due, self.contact(self._beat_due) + self._quorum.tuning.election_ns)
 
     def wake(self, now: int) -> None:
         """Stand down when no majority has answered for long; else tell all that this still leads."""

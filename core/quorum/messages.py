@@ -24,11 +24,15 @@ class Ballot:
 
 @define
 class Voted:
-    """The answer to a ballot; a refusal bears the writer's own term, a grant the ballot's."""
+    """The answer to a ballot; a refusal bears the writer's own term, a grant the ballot's.
+
+    A vote also says for how long its writer has not heard of any leader.
+    """
 
     term: int
     is_granted: bool
     is_trial: bool = False
+    silence_ns: int = 0
 
 
 @define

@@ -104,6 +104,10 @@ class Quorum:
         self.votes: list[Vote] = []
         # By request, why it was not done; empty where it was.
         self.answers: list[tuple[int, str, bool]] = []
+        # When this node last heard of a leader, or led itself.
+        self.heard = 0
+        # Of the last election of this node: up to when any of those who voted for it had heard of a leader.
+        self.silent_since = 0
         self._letters: list[tuple[str, QuorumMessage]] = []
 
     def open(self, now: int, start: int, entries: list[Entry], vote: Vote, founders: list[str]) -> None:
@@ -129,6 +133,7 @@ class Quorum:
             self.term = max(self.term, self.log.last_term) + 1 if entries or vote.term else self.term
             self.role = Leader(self, now, [])
             return
+        self.heard = now
         self.role = Follower(self, now, leader="", is_quiet=self.term > 0)
         if self.membership.voters == [self.own_id] or (self.is_founding and len(founders) == 1):
             self.sound_out(now)
@@ -160,6 +165,10 @@ class Quorum:
     def is_leader(self) -> bool:
         """Whether this node leads, and knows of everything that was ever agreed."""
         return isinstance(self.role, Leader) and self.role.is_settled
+
+    def contact(self, now: int) -> int:
+        """Up to when no other node can have been elected, as far as this one knows; `now` where it does not lead."""
+        return self.role.contact(now) if isinstance(self.role, Leader) else now
 
     @property
     def is_level(self) -> bool:
@@ -263,7 +272,11 @@ class Quorum:
             self.vote = sender
             self._save()
             self.role.has_voted(now)
-        self.send(sender, Voted(self.term, is_granted))
+        self.send(sender, Voted(self.term, is_granted, silence_ns=self.silence_ns(now) if is_granted else 0))
+
+    def silence_ns(self, now: int) -> int:
+        """For how long this node has not heard of any leader."""
+        return max(now - self.heard, 0)
 
     def _claimed_end(self) -> int:
         return 0 if self.log.is_hollow else self.log.end
@@ -273,7 +286,7 @@ class Quorum:
         self.role.peer_lost(now, peer)
 
     def peer_gone(self, now: int, peer: str) -> None:
-        """The process of a peer is certainly gone: if it led, there is no reason to wait for its silence."""
+        """The process of a peer has ended, it seems: if it led, votes are asked for as early as they may be given."""
         self.role.peer_lost(now, peer)
         if isinstance(self.role, Follower) and node_of(self.role.leader) == peer:
             self.role.lose_leader(now)
@@ -354,6 +367,8 @@ class Quorum:
     def follow(self, now: int, term: int, leader: str) -> None:
         """Follow in a term, this or a later one."""
         assert term >= self.term
+        if isinstance(self.role, Leader):
+            self.heard = now
         if term > self.term:
             self.term, self.vote = term, ""
             self._save()
@@ -374,8 +389,12 @@ class Quorum:
         self._save()
         self._change_role(Candidate(self, now, is_trial=False, is_transfer=is_transfer))
 
-    def lead(self, now: int, founding: list[str]) -> None:
-        """A majority has voted for this node, or all founders have, whose voter ids are `founding`."""
+    def lead(self, now: int, founding: list[str], silence_ns: int) -> None:
+        """A majority has voted for this node, or all founders have, whose voter ids are `founding`.
+
+        Each of them has heard of no leader for `silence_ns`.
+        """
+        self.silent_since = now - silence_ns
         self.role = Leader(self, now, founding)
 
     def _change_role(self, role: Role) -> None:

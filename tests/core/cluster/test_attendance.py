@@ -253,3 +253,22 @@ def test_answers_that_nobody_gives_leave_nothing_behind() -> None:
         node.turn(500)
     assert len(node.attendance._sent) < 10
     assert not node.may_lead()
+
+
+def test_what_a_controller_gives_is_shorter_by_its_own_silence() -> None:
+    node = Attending()
+    node.register()
+    node.turn(1000)
+    node.answer(NodeHeartbeatReply(1, 1, "n1", 4, Standing.LIVE, silence_ns=900 * MS))
+    assert node.attendance.tenure_until == 3100 * MS
+
+
+def test_a_new_controller_is_told_at_once_who_lives() -> None:
+    node = Attending()
+    node.register()
+    node.turn()
+    node.heard()
+    node.now += 100 * MS
+    node.attendance.controller_changed(node.now)
+    assert node.attendance.deadline() == node.now
+    assert node.turn() == [NodeHeartbeat("n1", 4, 2)]

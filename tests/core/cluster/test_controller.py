@@ -22,7 +22,7 @@ from goqueue.core.quorum.verbs import AddVoter, MoveController, RemoveVoter
 from tests.core.cluster.gathered import Gathered, voter
 
 SECOND = 1_000_000_000
-OPTIONS = ClusterOptions(["n1"])
+OPTIONS = ClusterOptions(["n1"], dead_ns=3 * SECOND)
 
 
 class Office:
@@ -272,3 +272,39 @@ def test_the_deadline_is_never_later_than_what_is_due() -> None:
         if DeclareDead("n2", 1) in office.wake():
             break
     assert office.now == 3 * SECOND
+
+
+def test_the_controller_before_is_silent_since_it_was_last_in_touch_with_a_majority() -> None:
+    office = Office(3, "123")
+    office.controller.lost()
+    office.now = 100 * SECOND
+    office.controller.became(office.now, 8, office.cluster.state, "n3", office.now - SECOND)
+    office.silent = ["n2", "n3"]
+    assert [type(ask) for ask in office.run(1.75)] == [NameCluster]
+    assert office.run(0.25) == [DeclareDead("n3", 1)]
+    assert office.run(0.75) == []
+    assert office.run(0.25) == [DeclareDead("n2", 1)]
+
+
+def test_the_controller_before_that_is_heard_after_all_lives() -> None:
+    office = Office(3, "123")
+    office.controller.lost()
+    office.now = 100 * SECOND
+    office.controller.became(office.now, 8, office.cluster.state, "n3", 0)
+    assert [type(ask) for ask in office.run(10)] == [NameCluster]
+
+
+def test_the_controller_before_has_the_time_to_be_heard_however_long_it_was_silent() -> None:
+    office = Office(3, "123")
+    office.controller.lost()
+    office.now = 100 * SECOND
+    office.controller.became(office.now, 8, office.cluster.state, "n3", 0)
+    assert office.controller.liveness.deadline() == office.now + OPTIONS.heartbeat_ns
+
+
+def test_a_node_that_decides_again_does_not_wait_for_itself() -> None:
+    office = Office(2)
+    office.controller.lost()
+    office.now = 100 * SECOND
+    office.controller.became(office.now, 8, office.cluster.state, "n1", 0)
+    assert office.controller.liveness.deadline() == office.now + OPTIONS.dead_ns

@@ -31,6 +31,9 @@ class Storm:
         # By index, what some node held to be agreed; by term, who led it.
         self.agreed: dict[int, tuple[int, bytes]] = {}
         self.leaders: dict[int, str] = {}
+        # By term: since when nobody who voted for its leader had heard of another, and when a majority heard it last.
+        self.silent_since: dict[int, int] = {}
+        self.contact: dict[int, int] = {}
         self.count = 0
         self.asked = 0
         # By read, what was agreed when it was asked.
@@ -183,10 +186,12 @@ class Storm:
         quorum = member.quorum
         if isinstance(quorum.role, Leader):
             assert self.leaders.setdefault(quorum.term, member.voter) == member.voter, "two lead one term"
+            self.silent_since[quorum.term] = quorum.silent_since
         for index in range(quorum.log.start, quorum.agreed):
             entry = quorum.log.entries[index - quorum.log.start]
             assert self.agreed.setdefault(index, spelled(entry)) == spelled(entry), "what was agreed has changed"
         if quorum.is_leader:
+            self.contact[quorum.term] = max(quorum.contact(self.net.now), self.contact.get(quorum.term, 0))
             for index in range(quorum.log.start, max(self.agreed, default=-1) + 1):
                 is_older = index in self.agreed and self.agreed[index][0] < quorum.term
                 assert not is_older or index < quorum.log.end, "a leader lacks what was agreed"
@@ -196,6 +201,14 @@ class Storm:
                 self.confirmed += 1
                 assert quorum.agreed >= asked_at, "a read was confirmed that is out of date"
         member.answers.clear()
+
+    def leaders_fall_silent(self) -> None:
+        """Every earlier leader was in touch with a majority for the last time before a leader's voters heard of none.
+
+        Stamps run ahead of the clock by as many nanoseconds as there were letters at one time.
+        """
+        for term, contact in self.contact.items():
+            assert all(contact < since + MS for later, since in self.silent_since.items() if later > term)
 
     def logs_match(self) -> None:
         """Where two logs have one term at an index, they are the same up to there."""
@@ -251,6 +264,7 @@ def test_nodes_agree_whatever_happens(seed: int) -> None:
             storm.logs_match()
     storm.calm()
     storm.logs_match()
+    storm.leaders_fall_silent()
     members = storm.net.members.values()
     leaders = [one for one in members if one.quorum.is_leader]
     assert len(leaders) == 1
@@ -271,5 +285,6 @@ def test_the_storms_are_worth_their_name() -> None:
     assert sum(len(storm.leaders) > 2 for storm in storms) > 2
     assert sum(storm.confirmed for storm in storms) > 3
     assert sum(storm.wipes for storm in storms) > 3
+    assert sum(len(storm.contact) > 1 for storm in storms) > 2
     assert any(content.startswith(SNAPSHOT) for storm in storms for _, content in storm.agreed.values())
     assert sum(len(storm.agreed) > 20 for storm in storms) > 2
