@@ -22,7 +22,9 @@ PIECES_MAX = 512
 
 
 class Carrier(Protocol):
-    """The way to and from the peer."""
+    """The way to and from the peer; `failure` says why a `write` could not be done."""
+
+    failure: Exception | None
 
     async def read(self, connection: Connection) -> bool:
         """Wait for bytes and let the connection take them in; False when the peer has gone."""
@@ -44,6 +46,7 @@ class SocketCarrier:
         self._socket = stream.socket
         self._descriptor = stream.socket.fileno()
         self._has_more = False  # the last read left no room, so there may be more at once
+        self.failure: Exception | None = None
 
     async def read(self, connection: Connection) -> bool:
         """See Carrier."""
@@ -82,7 +85,8 @@ class SocketCarrier:
                     await trio.lowlevel.wait_writable(self._socket)
                 else:
                     pieces = _unsent(pieces, sent)
-        except (OSError, trio.ClosedResourceError):
+        except (OSError, trio.ClosedResourceError) as error:
+            self.failure = error
             return False
         return True
 
@@ -100,6 +104,7 @@ class StreamCarrier:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
+        self.failure: Exception | None = None
 
     async def read(self, connection: Connection) -> bool:
         """See Carrier."""
@@ -115,7 +120,8 @@ class StreamCarrier:
         """See Carrier."""
         try:
             await self._stream.send_all(b"".join(pieces))
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self.failure = error
             return False
         return True
 

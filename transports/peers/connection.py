@@ -5,6 +5,7 @@ writes it as the peer takes it. A side that has nothing to say says so every sec
 than that bears is gone: TCP alone would notice it minutes later, or never where only one way is cut.
 """
 
+import ssl
 from collections.abc import Callable, Sequence
 
 import trio
@@ -62,11 +63,22 @@ class Connection:
     """See the module; `run` lives as long as the connection does."""
 
     def __init__(
-        self, greeting: Greeting, peer: Hello, terms: Terms, take: Take, limits: PeerLimits, meters: PeerMeters
+        self,
+        greeting: Greeting,
+        peer: Hello,
+        terms: Terms,
+        take: Take,
+        limits: PeerLimits,
+        meters: PeerMeters,
+        host: str = "",
     ) -> None:
         self.peer = peer
+        # The host at the other end.
+        self.host = host
         # Why it ended, where it is the peer's fault.
         self.complaint = ""
+        # Whether the peer's side has ended it; None while it lasts.
+        self._is_ended_there: bool | None = None
         self._greeting = greeting
         self._carrier = greeting.carrier
         self.version = terms.version
@@ -80,6 +92,16 @@ class Connection:
         self._was_written = False
         self._heard_s = trio.current_time()
         self._scope = trio.CancelScope()
+
+    @property
+    def is_ended_there(self) -> bool:
+        """Whether it has ended, and by the peer's side: by FIN or RST, which its system sends when a process ends."""
+        return self._is_ended_there is True
+
+    def _end(self, *, there: bool) -> None:
+        """Note who has ended it; what is noticed later follows from that."""
+        if self._is_ended_there is None:
+            self._is_ended_there = there
 
     @property
     def held_bytes(self) -> int:
@@ -121,6 +143,7 @@ class Connection:
 
     def close(self) -> None:
         """End it now."""
+        self._end(there=False)
         self._scope.cancel()
 
     async def run(self) -> None:
@@ -140,10 +163,12 @@ class Connection:
                 self._heard_s = trio.current_time()
                 self._meters.bytes_received += size
                 self._heard(reader.received(size))
+            self._end(there=True)
         except ProtocolError as error:
+            self._end(there=False)
             self.complaint = str(error)
-        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
-            return
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self._end(there=_is_of_peer(error))
 
     def _heard(self, frames: list[Frame]) -> None:
         for frame in frames:
@@ -160,6 +185,7 @@ class Connection:
             self._is_writing = True
             while pieces := self._outbox.take(_WRITTEN_AT_ONCE_BYTES):
                 if not await self._carrier.write(pieces):
+                    self._end(there=_is_of_peer(self._carrier.failure))
                     self._scope.cancel()
                     return
             self._is_writing = False
@@ -169,6 +195,7 @@ class Connection:
         while True:
             await trio.sleep(self._limits.sign_of_life_s)
             if trio.current_time() - self._heard_s > self._limits.silence_s:
+                self._end(there=False)
                 self.complaint = f"it was silent for {self._limits.silence_s:g} s"
                 self._scope.cancel()
                 return
@@ -176,3 +203,12 @@ class Connection:
                 ping = framed(Kind.PING)
                 self._write(ping, sum(map(len, ping)), 0)
             self._was_written = False
+
+
+def _is_of_peer(error: BaseException | None) -> bool:
+    """Whether a stream broke because the peer's side had ended it; a time-out, for one, is this side's."""
+    while error is not None:
+        if isinstance(error, ConnectionResetError | BrokenPipeError | ssl.SSLEOFError):
+            return True
+        error = error.__cause__
+    return False

@@ -28,7 +28,9 @@ from goqueue.transports.peers.addresses import PeerAddress, parse_peer
 from goqueue.transports.peers.connection import Connection, PeerLimits, Terms
 from goqueue.transports.peers.greeting import Greeting, Refused
 from goqueue.transports.peers.hello import CODECS, Hello, agreed_version, clocks_apart, disagreement, is_itself
+from goqueue.transports.peers.hosts import host_of, hosts_of
 from goqueue.transports.peers.meters import PeerMeters
+from goqueue.transports.peers.parting import Parting
 from goqueue.transports.peers.tls import PeerTls
 
 log = logging.getLogger("goqueue")
@@ -40,8 +42,6 @@ Decode = Callable[[memoryview], object]
 # What may go wrong while a connection comes to be, and is nobody's defect; ValueError for a host that is no name.
 _FAILURES = (OSError, ValueError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, GoQueueError)
 _NOTES_MAX = 256
-# One may fall between a process and the next, or into a listener's being full.
-_REFUSALS = 2
 
 
 @define
@@ -52,7 +52,7 @@ class Home:
     letter: Callable[[str, object], None]
     met: Callable[[str], None]
     lost: Callable[[str], None]
-    # After the loss, where nothing listens any more at the place from which it spoke: that process is no more.
+    # After the loss, where everything says that the process has ended: see `parting.py`.
     gone: Callable[[str], None]
 
 
@@ -93,8 +93,8 @@ class Network:
         self._routes: dict[str, str] = {}
         # Set, and another one, whenever a connection has ended.
         self._left = trio.Event()
-        # Peers that were lost: where they listened, and how often that place has refused since.
-        self._refusals: dict[str, tuple[str, int]] = {}
+        # Peers that were lost, until it is concluded what became of them.
+        self._partings: dict[str, Parting] = {}
         # Addresses at which this node has found itself.
         self._own_places: set[str] = set()
         self._strangers = 0
@@ -211,6 +211,9 @@ class Network:
             if attempt > limits.attempts_max and not self._is_lasting(name, place):
                 break
             pause_s = pause_s or min(limits.pause_most_s, limits.pause_first_s * 2 ** min(attempt, 16))
+            parting = self._partings.get(call.node_id)
+            if parting is not None:
+                pause_s = parting.pause_s(trio.current_time(), pause_s)
             await trio.sleep(pause_s * self._pauses.uniform(0.5, 1))
         if self._calls.get(name) is call:
             del self._calls[name]
@@ -232,25 +235,23 @@ class Network:
         except _FAILURES as error:
             self._turn_away(str(place), error)
             if _is_refused(error):
-                self._note_refusal(call.node_id, place)
+                await self._note_refusal(call.node_id, place)
             return self._limits.pause_refused_s if isinstance(error, Refused | ProtocolError) else 0
         else:
             call.node_id = peer.node_id
-            await self._serve(greeting, peer, str(place))
+            await self._serve(greeting, peer, str(place), host_of(stream))
         finally:
             if stream is not None:
                 await trio.aclose_forcefully(stream)
         return 0
 
-    def _note_refusal(self, node_id: str, place: PeerAddress) -> None:
-        """Nothing listens at a place; twice in a row at that of a peer that was lost, and its process has ended."""
-        seat, count = self._refusals.get(node_id, ("", 0))
-        if seat != place.place:
-            return
-        if count + 1 < _REFUSALS:
-            self._refusals[node_id] = seat, count + 1
-        else:
-            del self._refusals[node_id]
+    async def _note_refusal(self, node_id: str, place: PeerAddress) -> None:
+        """Nothing listens at a place, or somebody says so; it may mean that the process of a lost peer has ended."""
+        hosts = await hosts_of(place) if node_id in self._partings else set()
+        # Meanwhile the peer may have called.
+        parting = self._partings.get(node_id)
+        if parting is not None and parting.refused(trio.current_time(), place.place, hosts):
+            del self._partings[node_id]
             self._home.gone(node_id)
 
     async def _greet_there(self, stream: trio.SocketStream, place: PeerAddress) -> tuple[Greeting, Hello]:
@@ -284,7 +285,7 @@ class Network:
                 self._strangers -= 1
             if peer.internal:
                 self._note_place(peer.node_id, peer.internal)
-            await self._serve(greeting, peer, place)
+            await self._serve(greeting, peer, place, host_of(stream))
         except _Itself:
             return
         except _FAILURES as error:
@@ -326,12 +327,12 @@ class Network:
 
     # --- connections
 
-    async def _serve(self, greeting: Greeting, peer: Hello, place: str) -> None:
+    async def _serve(self, greeting: Greeting, peer: Hello, place: str, host: str) -> None:
         """Carry letters until the connection ends; it counts as one to that peer meanwhile."""
         own = self._home.hello()
         codec = CODECS[self._compression] if self._compression in peer.codecs else Codec.NONE
         terms = Terms(agreed_version(own, peer), codec)
-        connection = Connection(greeting, peer, terms, self._take, self._limits, self.meters)
+        connection = Connection(greeting, peer, terms, self._take, self._limits, self.meters, host)
         node_id = peer.node_id
         try:
             self._enter(node_id, connection)
@@ -358,7 +359,7 @@ class Network:
         if len(others) > self._limits.connections_max:
             others.pop(0).close()
         if is_first:
-            self._refusals.pop(node_id, None)
+            self._partings.pop(node_id, None)
             log.info("node %s is connected, release %s", node_id, connection.peer.release)
             self._home.met(node_id)
 
@@ -370,7 +371,9 @@ class Network:
             connections.remove(connection)
         if not connections and self._connections.pop(node_id, None) is not None:
             log.info("node %s is not connected any more", node_id)
-            self._refusals[node_id] = connection.peer.internal, 0
+            self._partings[node_id] = Parting(
+                connection.peer.internal, connection.host, trio.current_time(), connection.is_ended_there
+            )
             self._home.lost(node_id)
 
     def _take(self, peer: Hello, letters: list[memoryview]) -> None:

@@ -1,6 +1,7 @@
 """Nodes on real sockets: they find each other, say what they have to say, and are rid of those who are no peers."""
 
 import os
+import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -93,6 +94,36 @@ def test_a_node_is_called_again_when_it_comes_back() -> None:
             # Nothing listens there, so that process is gone, and not only out of reach.
             await until(lambda: a.gone)
             assert (a.lost[-1], set(a.gone)) == ("b", {"b"})
+
+    run(test)
+
+
+def test_a_peer_whose_port_refuses_while_it_lives_is_not_gone() -> None:
+    async def test() -> None:
+        async with station("a").open() as a, station("b", a.place).open() as b:
+            with socket.create_server((HOST, 0)) as taken:
+                refusing = taken.getsockname()[1]
+            b.hello = evolve(b.hello, internal=f"{HOST}:{refusing}")
+            await until(joined(a, b))
+            while len(a.met) < 8:
+                # It ends the link itself, and calls again: whoever refuses on its behalf, its process lives.
+                for connection in [*b.network._connections.get("a", ())]:
+                    connection.close()
+                await trio.sleep(0.005)
+            assert a.gone == []
+
+    run(test)
+
+
+def test_a_link_says_which_side_ended_it() -> None:
+    async def test() -> None:
+        async with station("a").open() as a, station("b", a.place).open() as b:
+            await until(joined(a, b))
+            [here], [there] = a.network._connections["b"], b.network._connections["a"]
+            there.close()
+            await until(lambda: here not in a.network._connections.get("b", ()))
+            assert here.is_ended_there
+            assert not there.is_ended_there
 
     run(test)
 
