@@ -67,7 +67,7 @@ class Calamities:
             "kill": self._die, "crash": self._die, "blackout": self._die, "stop": self._stop, "rolling": self._roll,
             "pause": self._pause, "clock": self._set_clock, "isolate": self._isolate, "rift": self._tear,
             "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break,
-            "writes": self._break, "wipe": world.wiping.strike,
+            "writes": self._break, "wipe": world.wiping.strike, "refuse": self._refuse,
         }  # fmt: skip
 
     def begin(self) -> None:
@@ -149,6 +149,14 @@ class Calamities:
         chosen = others if random.random() < 0.5 else [random.choice(others)]
         links = [(name, other) for other in chosen]
         self._cut(calamity, links if random.random() < 0.5 else [(there, here) for here, there in links])
+
+    def _refuse(self, calamity: Calamity, process: "Process") -> None:
+        """Links of a node are reset, and its port refuses on its behalf: to some others it seems to have ended."""
+        random, post, name = Random(calamity.luck), self._world.post, process.node_id
+        for other in self._others(name):
+            if random.random() < 0.8:
+                self._cut(calamity, [(name, other), (other, name)])
+                post.deny(name, other, random.randint(0, 1_000 * _MS))
 
     def _part(self, calamity: Calamity) -> None:
         """Two halves that do not hear each other."""

@@ -10,7 +10,7 @@ import attrs
 
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
-    "writes", "clock", "rolling", "blackout", "wipe",
+    "writes", "clock", "rolling", "blackout", "wipe", "refuse",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
 
@@ -184,7 +184,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
         replicas_max=random.choice((1, 2, 3, 3, 3)),
         min_insync=random.choice((1, 1, 2)),
         patience_ns=random.choice((1_000_000_000, 5_000_000_000, 35_000_000_000)),
-        calamities=tuple(kind for kind in CALAMITIES if random.random() < 0.4),
+        calamities=tuple(kind for kind in CALAMITIES[:-1] if random.random() < 0.4),
         calamity_ns=random.choice((2_000_000_000, 5_000_000_000, 10_000_000_000)),
         letter_ns_max=random.choice((200_000, 2_000_000, 20_000_000)),
         p_letter_loss=random.choice((0.0, 0.0, 0.0, 0.01, 0.05)),
@@ -223,6 +223,8 @@ def draw_cluster(random: Random, nodes: int) -> Options:
         _draw_upkeep(random, options)
     _draw_library(random, options)
     options.hostiles = random.choice((0, 0, 0, 0, 1))
+    if random.random() < 0.3:
+        options.calamities += CALAMITIES[-1:]
     return options
 
 

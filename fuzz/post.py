@@ -124,6 +124,24 @@ class Post:
         for one, other in _pairs(links):
             self._world.later(self._random.randint(0, 3_000 * _MS), self._notice, (one, other))
 
+    def deny(self, name: str, other: str, delay_ns: int) -> None:
+        """The link between two is reset where `other` is, which concludes after a while that `name` has ended."""
+        self._tell_lost_of(other, name)
+        self._world.later(delay_ns, self._tell_ended, (other, name))
+
+    def _tell_lost_of(self, told: str, peer: str) -> None:
+        process = self._world.machine(told)
+        assert process is not None
+        process.hear_of_peer(peer, is_up=False)
+
+    def _tell_ended(self, told: tuple[str, str]) -> None:
+        process, peer = self._world.machine(told[0]), self._world.machine(told[1])
+        assert process is not None
+        assert peer is not None
+        if self.is_cut(process, peer) or self.is_cut(peer, process):
+            self._world.count("process that seems to have ended")
+            process.hear_of_end(peer.node_id)
+
     def mend(self, links: list[Link]) -> None:
         """Take a cut back."""
         for link in links:

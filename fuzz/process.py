@@ -85,7 +85,8 @@ class Process:
         self._store: Store | None = None
         self._inbox: list[tuple[int, Connection | None, Request]] = []
         self._letters: list[tuple[str, object]] = []
-        self._links: list[tuple[str, bool]] = []
+        # What was heard of links to peers: a method of the node, and of which peer.
+        self._links: list[tuple[str, str]] = []
         self._connections: dict[int, Connection] = {}
         self._turn_due: int | None = None
         self._has_metadata = False
@@ -264,7 +265,13 @@ class Process:
     def hear_of_peer(self, peer: str, *, is_up: bool) -> None:
         """The link to a peer is there, or is there no more."""
         if self.node is not None:
-            self._links.append((peer, is_up))
+            self._links.append(("peer_met" if is_up else "peer_lost", peer))
+            self.kick()
+
+    def hear_of_end(self, peer: str) -> None:
+        """All says that a peer's process has ended, whether it has or not."""
+        if self.node is not None:
+            self._links.append(("peer_gone", peer))
             self.kick()
 
     def forget(self, gone: set[int]) -> None:
@@ -351,11 +358,8 @@ class Process:
     def _read_letters(self, node: Node, now: int) -> None:
         """What peers have written, and what became of the links to them."""
         links, self._links = self._links, []
-        for peer, is_up in links:
-            if is_up:
-                node.peer_met(now, peer)
-            else:
-                node.peer_lost(now, peer)
+        for verb, peer in links:
+            getattr(node, verb)(now, peer)
         letters, self._letters = self._letters, []
         for sender, letter in letters:
             self.world.witness.read(self.node_id, sender, letter)
