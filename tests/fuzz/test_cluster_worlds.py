@@ -142,6 +142,12 @@ def test_a_letter_does_not_pass_a_cut_and_the_other_direction_stays() -> None:
     assert ("node-1", "after") in arrived
 
 
+def test_a_node_whose_port_refuses_seems_to_have_ended_and_costs_nothing_that_was_promised() -> None:
+    verdict = live_through(Case(3, nodes=3, seconds=25, faults=("refuse",)))
+    assert verdict.violation is None
+    assert verdict.counts["process that seems to have ended"] > 0
+
+
 def test_a_letter_never_reaches_the_next_life() -> None:
     world = started_world()
     one, two, _ = world.processes

@@ -149,7 +149,8 @@ class WorkStream:
         session = self._session
         try:
             channel = await self._brokers.channel()
-            stream = channel.stream(CONSUME, None, self._stirred, self._stirred)
+            stays = not self._brokers.has_others
+            stream = channel.stream(CONSUME, None, self._stirred, self._stirred, stays=stays)
         except (GRPCError, lost.ConnectionLost) as error:
             session.lost(monotonic_ns(), failure_of(error))
             return
