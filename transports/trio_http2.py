@@ -324,10 +324,19 @@ class ConnectionDriver:
                 nursery.cancel_scope.cancel()
                 return
             else:
-                if self._warning_ns < NEVER_NS and not connection.streams:
-                    self._warning_ns = min(self._warning_ns, now_ns() + READING_NS)
-                    self._watch.cancel()
+                self._hasten_warning()
                 await self._kicked.wait()
+
+    def _hasten_warning(self) -> None:
+        """Where a warning is due, and nothing is in flight any more, give it soon.
+
+        A stream may be ended by the peer's last word as well as by ours, so both sides look.
+        """
+        if self._warning_ns < NEVER_NS and not self._connection.streams and not self._unsent:
+            soon = now_ns() + READING_NS
+            if soon < self._warning_ns:
+                self._warning_ns = soon
+                self._watch.cancel()
 
     def _finish(self) -> None:
         """An exchange is over: send what it said, at once when it was the only one.
@@ -358,6 +367,7 @@ class ConnectionDriver:
             for stream_id in news.writable:
                 if (found := exchanges.get(stream_id)) is not None:
                     found.wake_writer()
+        self._hasten_warning()
         if not self._connection.idle or self._connection.finished:
             self._kicked.wake()
 
