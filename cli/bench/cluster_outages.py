@@ -6,8 +6,8 @@ progress, from the fault until the node is in sync again; a storm counts the lon
 storms in which an acknowledged message was lost, stored twice, out of order, or never given to the member is a sentence
 that says so.
 
-Where the time went is in the note: of the worst storm, when a controller was known after the fault, when every
-partition had a leader, and when each client had progressed in every partition.
+Where the time went is in the note: of the worst storm, from when to when the gaps lasted, when a controller was known
+after the fault, and when every partition had a leader.
 """
 
 import time
@@ -17,7 +17,7 @@ from functools import partial
 
 import click
 import trio
-from attrs import define
+from attrs import define, field
 
 from goqueue.cli.bench import namespaces
 from goqueue.cli.bench.cluster_history import violations
@@ -36,38 +36,41 @@ _FAULT_S = 10.0
 _SETTLE_S = 2.0
 _PATIENCE_S = 60.0
 _ROLES = ("leader", "controller", "coordinator")
+_WATCHED = ("a controller", "leaders of all partitions")
 
 # Hurts a node, and gives what makes it good again.
 Fault = Callable[[LocalBroker], Awaitable[Callable[[], None]]]
 
 
+Gap = tuple[float, float]
+
+
 @define
 class _Storm:
-    """What one storm has brought, in seconds from the fault; None for what was not seen."""
+    """What one storm has brought, in seconds from the fault."""
 
     role: str
-    producer_gap_s: float
-    member_gap_s: float
-    controller_s: float | None = None
-    leaders_s: float | None = None
-    producer_s: float | None = None
-    member_s: float | None = None
+    producer: Gap = (0.0, 0.0)
+    member: Gap = (0.0, 0.0)
+    # When something was first so again.
+    moments: dict[str, float] = field(factory=dict)
 
     @property
     def gap_s(self) -> float:
         """The longer gap."""
-        return max(self.producer_gap_s, self.member_gap_s)
+        return max(_length(self.producer), _length(self.member))
 
     def __str__(self) -> str:
-        moments = {
-            "a controller": self.controller_s,
-            "leaders of all partitions": self.leaders_s,
-            "the producer": self.producer_s,
-            "the member": self.member_s,
-        }
-        known = ", ".join(f"{what} after {at:.2f} s" for what, at in moments.items() if at is not None)
-        gaps = f"producer {self.producer_gap_s:.2f} s, member {self.member_gap_s:.2f} s"
+        gaps = ", ".join(
+            f"{who} {_length(gap):.2f} s from {gap[0]:.2f} to {gap[1]:.2f}"
+            for who, gap in (("producer", self.producer), ("member", self.member))
+        )
+        known = ", ".join(f"{what} after {at:.2f} s" for what, at in self.moments.items())
         return f"{self.role}: {gaps}" + (f" ({known})" if known else "")
+
+
+def _length(gap: Gap) -> float:
+    return gap[1] - gap[0]
 
 
 def entries(_sizes: Sizes) -> list[Entry]:
@@ -175,7 +178,7 @@ async def _storms(workbench: Workbench, cluster: LocalCluster, fault: Fault) -> 
 
 async def _storm(cluster: LocalCluster, load: OutageLoad, role: str, fault: Fault) -> _Storm:
     victim = await trio.to_thread.run_sync(_holder, cluster, role)
-    storm = _Storm(role, 0, 0)
+    storm = _Storm(role)
     begun = time.monotonic_ns()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_watch, cluster, victim.node_id, begun, storm)
@@ -193,11 +196,12 @@ async def _storm(cluster: LocalCluster, load: OutageLoad, role: str, fault: Faul
 
 def _measure(load: OutageLoad, storm: _Storm, begun: int) -> None:
     ended = time.monotonic_ns()
-    storm.producer_gap_s = load.producer_gap_ns(begun, ended) / 1e9
-    storm.member_gap_s = load.member_gap_ns(begun, ended) / 1e9
-    producer, member = load.first_after_ns(begun + 100_000_000)
-    storm.producer_s = None if producer is None else (producer - begun) / 1e9
-    storm.member_s = None if member is None else (member - begun) / 1e9
+    storm.producer = _seconds(load.producer_gap(begun, ended), begun)
+    storm.member = _seconds(load.member_gap(begun, ended), begun)
+
+
+def _seconds(gap: tuple[int, int], begun: int) -> Gap:
+    return (gap[0] - begun) / 1e9, (gap[1] - begun) / 1e9
 
 
 def _holder(cluster: LocalCluster, role: str) -> LocalBroker:
@@ -218,13 +222,13 @@ async def _watch(cluster: LocalCluster, victim: str, begun: int, storm: _Storm) 
             *placed
         }
 
-    while storm.controller_s is None or storm.leaders_s is None:
-        has_controller, has_leaders = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+    moments = storm.moments
+    while len(moments) < len(_WATCHED):
+        is_so = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
         at = (time.monotonic_ns() - begun) / 1e9
-        if has_controller and storm.controller_s is None:
-            storm.controller_s = at
-        if has_leaders and storm.leaders_s is None:
-            storm.leaders_s = at
+        for what, so in zip(_WATCHED, is_so, strict=True):
+            if so:
+                moments.setdefault(what, at)
         await trio.sleep(0.05)
 
 
@@ -237,20 +241,28 @@ async def _grown(cluster: LocalCluster) -> _Storm:
     first.start()
     await trio.to_thread.run_sync(first.await_ready)
     await trio.to_thread.run_sync(cluster.create, _TOPIC, _PARTITIONS)
-    storm = _Storm("grown", 0, 0)
+    storm = _Storm("grown")
     async with outage_load(cluster.addresses, _TOPIC, _PARTITIONS) as load:
         await trio.sleep(_SETTLE_S)
         begun = time.monotonic_ns()
+
+        def reached(what: str) -> None:
+            storm.moments[what] = (time.monotonic_ns() - begun) / 1e9
+
         await trio.to_thread.run_sync(first.stop)
+        reached("ended")
         first.flags = ["--internal", first.internal_address]
         first.start()
         await trio.to_thread.run_sync(first.await_ready)
+        reached("started again")
         for broker in others:
             broker.flags = ["--internal", broker.internal_address, "--join", first.internal_address]
             broker.start()
         for broker in others:
             await trio.to_thread.run_sync(broker.await_ready)
+        reached("all have joined")
         await trio.to_thread.run_sync(_spread, cluster)
+        reached("all is in sync and votes")
         await load.until_flowing(time.monotonic_ns())
         _measure(load, storm, begun)
     _judge(load)
@@ -286,8 +298,8 @@ def _judge(load: OutageLoad) -> None:
 
 def _figure(storms: list[_Storm]) -> Figure:
     gaps = sorted(storm.gap_s for storm in storms)
-    producer = sorted(storm.producer_gap_s for storm in storms)
-    member = sorted(storm.member_gap_s for storm in storms)
+    producer = sorted(_length(storm.producer) for storm in storms)
+    member = sorted(_length(storm.member) for storm in storms)
     worst = max(storms, key=lambda storm: storm.gap_s)
     middle = len(gaps) // 2
     note = (

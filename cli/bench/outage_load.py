@@ -53,22 +53,22 @@ class OutageLoad:
         self.acknowledged_at = [[] for _ in range(self.partitions)]
         self.delivered_at = [[] for _ in range(self.partitions)]
 
-    def producer_gap_ns(self, begin_ns: int, end_ns: int) -> int:
-        """The longest time within a span in which some partition acknowledged nothing."""
+    def producer_gap(self, begin_ns: int, end_ns: int) -> tuple[int, int]:
+        """The longest time within a span in which some partition acknowledged nothing, by its begin and its end."""
         return _longest_gap(self.acknowledged_at, begin_ns, end_ns)
 
-    def member_gap_ns(self, begin_ns: int, end_ns: int) -> int:
-        """The longest time within a span in which the member was given nothing of some partition."""
+    def member_gap(self, begin_ns: int, end_ns: int) -> tuple[int, int]:
+        """The longest time within a span in which the member was given nothing of some partition; likewise."""
         return _longest_gap(self.delivered_at, begin_ns, end_ns)
 
-    def first_after_ns(self, moment_ns: int) -> tuple[int | None, int | None]:
-        """When the last partition had made progress again after a moment: the producer's and the member's."""
-        return _all_after(self.acknowledged_at, moment_ns), _all_after(self.delivered_at, moment_ns)
+    def has_progressed(self, moment_ns: int) -> bool:
+        """Whether every partition has acknowledged and delivered something after a moment."""
+        return all(times and times[-1] > moment_ns for times in [*self.acknowledged_at, *self.delivered_at])
 
     async def until_flowing(self, moment_ns: int) -> None:
         """Wait until every partition has progressed after a moment; TimeoutError if one does not for long."""
         with trio.move_on_after(_PATIENCE_S):
-            while None in self.first_after_ns(moment_ns):
+            while not self.has_progressed(moment_ns):
                 await self._news.wait()
             return
         raise TimeoutError(f"some partition made no progress for {_PATIENCE_S:.0f} s: {self.errors}")
@@ -178,18 +178,11 @@ async def outage_load(address: str, topic: str, partitions: int) -> AsyncIterato
     await load.read_whole()
 
 
-def _longest_gap(moments: list[list[int]], begin_ns: int, end_ns: int) -> int:
-    longest = 0
+def _longest_gap(moments: list[list[int]], begin_ns: int, end_ns: int) -> tuple[int, int]:
+    gaps: list[tuple[int, int]] = []
     for times in moments:
-        within = [at for at in times if begin_ns < at < end_ns]
-        longest = max(longest, *(later - earlier for earlier, later in pairwise([begin_ns, *within, end_ns])))
-    return longest
-
-
-def _all_after(moments: list[list[int]], moment_ns: int) -> int | None:
-    firsts = [next((at for at in times if at > moment_ns), None) for times in moments]
-    known = [at for at in firsts if at is not None]
-    return max(known) if len(known) == len(firsts) else None
+        gaps += pairwise([begin_ns, *(at for at in times if begin_ns < at < end_ns), end_ns])
+    return max(gaps, key=lambda gap: gap[1] - gap[0])
 
 
 def _name(message: Message) -> Name:
