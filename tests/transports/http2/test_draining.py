@@ -41,7 +41,7 @@ async def until_told(*, ends_streams: bool) -> int:
                 await stream.receive()
             # The client's side is open still: its reset is what ends the stream.
             stream.leave()
-        while client.available:
+        while client.available:  # noqa: ASYNC110 - nothing tells of what is waited for
             await trio.sleep(READING_NS / SECOND_NS / 10)
         told_ns = now_ns() - begun
         nursery.cancel_scope.cancel()
