@@ -69,17 +69,20 @@ def _serve_command(ctx: click.Context, /, config: str, wait: bool, **_values: st
 
     \b
     Try it:
-      curl -X POST localhost:8080/topics -d '{"name": "orders"}'
-      curl -X POST localhost:8080/topics/orders/publish -d '{"key": "1", "value": "one coffee"}'
+      curl localhost:8080/topics --json '{"name": "orders"}'
+      curl localhost:8080/topics/orders/publish --json '{"key": "1", "value": "one coffee"}'
       curl localhost:8080/topics/orders/partitions/0/messages
     """  # noqa: D301 - click leaves alone what follows the character itself
-    settings = serve_settings(gather_settings(given_flags(ctx), config, os.environ))
+    gathered = gather_settings(given_flags(ctx), config, os.environ)
+    settings = serve_settings(gathered)
     if wait:
         sys.exit(serve_in_background(settings.data_dir, settings.log_file))
     try:
         begin_logging(settings.log_level, settings.log_format, settings.log_file)
     except OSError as error:
         raise GoQueueError(f"{settings.log_file}: {error.strerror or error}") from error
+    for warning in gathered.warnings:
+        log.warning("%s", warning)
     if config:
         log.info("settings were read from %s", config)
     try:
@@ -137,10 +140,11 @@ async def _serve(settings: ServeSettings) -> None:
         page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count, peers)
         rest = Rest(patient, system_wall_ms, page, patient.leave)
         edge = rest if settings.has_metrics else UncountedEdge(rest)
-        server = Server(services, edge, limits=limits, tls=settings.tls())
+        access = settings.access()
+        server = Server(services, edge, limits=limits, tls=settings.tls(), access=access)
         await nursery.start(server.serve, [*ports[HTTP.name], *ports.get(GRPC.name, ())])
         if METRICS.name in ports:
-            operations = Server(None, OperationsEdge(rest), limits=limits)
+            operations = Server(None, OperationsEdge(rest), limits=limits, access=access)
             await nursery.start(operations.serve, ports[METRICS.name])
         # What is there by now stays, and need not be looked at by every collection of garbage.
         gc.freeze()

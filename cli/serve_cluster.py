@@ -48,7 +48,7 @@ from goqueue.transports.peers.network import Network
 from goqueue.transports.peers.tls import PeerTls, peer_tls
 
 _MS = 1_000_000
-_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nothing is bound to them here
+EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nothing is bound to them here
 
 
 @define
@@ -100,7 +100,7 @@ class ClusterSettings:
         host, port = bound
         if self.advertise and host != LOOPBACK:
             host = self.advertise
-        elif host in _EVERYWHERE:
+        elif host in EVERYWHERE:
             host = socket.gethostname()
         return PeerAddress("", host, port).place
 

@@ -5,6 +5,7 @@ loopback, so a broker never listens to the world by accident. What this release 
 not ignored. Keys and sources are in goqueue.cli.settings.
 """
 
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,16 +13,19 @@ from typing import Any
 
 from attrs import define
 
-from goqueue.cli.serve_cluster import ClusterSettings, cluster_settings
+from goqueue.cli.serve_cluster import EVERYWHERE, ClusterSettings, cluster_settings
 from goqueue.cli.settings.cluster_keys import INTERNAL, PEER_CERT
 from goqueue.cli.settings.document import read_file
+from goqueue.cli.settings.environment import unknown_variables
 from goqueue.cli.settings.key import Key
 from goqueue.cli.settings.keys import (
+    ALLOWED_HOSTS,
     CAPTURE,
     CAPTURE_BYTES,
     CAPTURE_FILE_BYTES,
     CAPTURE_RECORDS,
     CERT,
+    CORS_ORIGINS,
     FOLDER,
     FORMAT,
     FSYNC_INTERVAL,
@@ -55,6 +59,7 @@ from goqueue.core.cluster.durations import format_duration
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.errors import GoQueueError
 from goqueue.storage.capture import Capture, CaptureLimits
+from goqueue.transports.rest.web_access import WebAccess
 
 # What a topic is made with that does not say otherwise: the setting of the topic, and the key.
 _TOPIC_SETTINGS: dict[str, Key[Any]] = {
@@ -103,6 +108,9 @@ class ServeSettings:
     http: Address
     grpc: Address | None
     metrics: Address | None
+    # Names besides those that the broker knows itself, and origins of web pages: see WebAccess.
+    allowed_hosts: list[str]
+    cors_origins: list[str]
     tls_files: tuple[str, str] | None
     grace_ns: int
     log_level: str
@@ -129,11 +137,20 @@ class ServeSettings:
         context.load_cert_chain(*self.tls_files)
         return context
 
+    def access(self) -> WebAccess:
+        """Which web pages may use the ports, and which names are the broker's own."""
+        own = [socket.gethostname(), *(address[0] for address in (self.http, self.grpc, self.metrics) if address)]
+        if self.cluster is not None and self.cluster.advertise:
+            own.append(self.cluster.advertise)
+        return WebAccess([*self.allowed_hosts, *(name for name in own if name not in EVERYWHERE)], self.cors_origins)
+
 
 def gather_settings(given: Mapping[str, Given], file: str, environment: Mapping[str, str]) -> Settings:
     """The settings from all sources: what this command was given, and a file unless that is ""."""
     document = read_file(file, [key.name for key in KEYS], environment) if file else None
     settings = Settings(given, document)
+    entries = document.entries.values() if document is not None else ()
+    settings.warnings += unknown_variables(environment, [name for entry in entries for name in entry.variables])
     _check_together(settings)
     return settings
 
@@ -147,6 +164,8 @@ def serve_settings(settings: Settings) -> ServeSettings:
         http=settings[HTTP] or (LOOPBACK, 0),
         grpc=settings[GRPC],
         metrics=settings[METRICS] if settings[METRICS_ENABLED] else None,
+        allowed_hosts=settings[ALLOWED_HOSTS],
+        cors_origins=settings[CORS_ORIGINS],
         tls_files=(settings[CERT], settings[KEY]) if settings[CERT] and settings[KEY] else None,
         grace_ns=settings[GRACE] * 1_000_000,
         log_level=settings[LEVEL],

@@ -32,12 +32,15 @@ GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
 class ConnectionDriver:
     """One connection from its first byte to its last."""
 
-    def __init__(self, stream: ByteStream, edge: Edge, limits: Http1Limits, room: Room, address: str) -> None:
+    def __init__(
+        self, stream: ByteStream, edge: Edge, limits: Http1Limits, room: Room, address: str, local_host: str
+    ) -> None:
         self._stream = stream
         self._edge = edge
         self._limits = limits
         self._room = room
         self._caller = Caller(client_id=address, protocol="http/1.1")
+        self._local_host = local_host
         self._connection = Connection(_now(), limits, room)
         self._scope = trio.CancelScope()
         self._streaming: trio.CancelScope | None = None
@@ -122,7 +125,7 @@ class ConnectionDriver:
         head = incoming.head
         return Question(
             head.method, head.path, head.query, incoming.body,
-            head.header(b"accept"), head.header(b"last-event-id"), self._caller,
+            head.headers, head.headers.get(b"host", b""), self._local_host, self._caller,
         )  # fmt: skip
 
     def _put(self, answer: Answer) -> None:

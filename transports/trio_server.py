@@ -25,6 +25,8 @@ from goqueue.transports.http2.frames import PREFACE, READ_BUFFER_BYTES
 from goqueue.transports.http2.limits import SECOND_NS, Limits
 from goqueue.transports.rest.application import RestApplication
 from goqueue.transports.rest.edge import Edge
+from goqueue.transports.rest.guarded import GuardedEdge
+from goqueue.transports.rest.web_access import WebAccess
 from goqueue.transports.trio_http1 import ConnectionDriver as Http1Driver
 from goqueue.transports.trio_http2 import ConnectionDriver as Http2Driver
 
@@ -61,7 +63,8 @@ class _Address:
 class Server:
     """Serves applications on any number of listeners: gRPC over HTTP/2, and with an edge plain HTTP by both protocols.
 
-    `tls` may be replaced at any time; connections that are there keep what they have.
+    `access` says which web pages may use the edge; without it none but the broker's own. `tls` may be replaced at any
+    time; connections that are there keep what they have.
     """
 
     def __init__(
@@ -71,12 +74,13 @@ class Server:
         *,
         limits: ServerLimits | None = None,
         tls: ssl.SSLContext | None = None,
+        access: WebAccess | None = None,
     ) -> None:
         self._limits = limits or ServerLimits()
-        self._edge = edge
+        self._edge = None if edge is None else GuardedEdge(edge, access or WebAccess())
         self._application = application or not_found
-        if edge is not None:
-            plain = RestApplication(edge, self._limits.http1, self._room_of)
+        if self._edge is not None:
+            plain = RestApplication(self._edge, self._limits.http1, self._room_of, self._host_of)
             self._application = plain if application is None else by_content_type(application, plain)
         self._tls = tls
         if tls is not None:
@@ -84,6 +88,8 @@ class Server:
         self._room = Room(self._limits.bytes_in_flight_max)
         self._buffers = BufferPool(READ_BUFFER_BYTES, BUFFERS_MAX)
         self._addresses: dict[str, _Address] = {}
+        # Which of this machine's addresses each connection arrived at, by the peer's address.
+        self._arrived_at: dict[str, str] = {}
         self._connection_count = 0
         self._drivers: set[Http1Driver | Http2Driver] = set()
         self._undecided: set[trio.CancelScope] = set()
@@ -181,16 +187,20 @@ class Server:
     def _room_of(self, address: str) -> Room:
         return self._addresses[address.rpartition(":")[0]].room
 
+    def _host_of(self, address: str) -> str:
+        return self._arrived_at.get(address, "")
+
     async def _converse(self, stream: trio.SocketStream, address: str) -> None:
         secured = stream if self._tls is None else await self._secure(stream, self._tls)
         received = None if secured is None else await self._first_bytes(secured)
         if secured is None or received is None:
             return
         driver: Http1Driver | Http2Driver
+        self._arrived_at[address] = host = local_host(stream)
         if self._edge is None or received.startswith(PREFACE):
             driver = Http2Driver(secured, self._application, self._limits.connection, address, self._buffers)
         else:
-            driver = Http1Driver(secured, self._edge, self._limits.http1, self._room_of(address), address)
+            driver = Http1Driver(secured, self._edge, self._limits.http1, self._room_of(address), address, host)
         self._drivers.add(driver)
         if self._draining:
             driver.drain()
@@ -198,6 +208,7 @@ class Server:
             await driver.run(received)
         finally:
             self._drivers.discard(driver)
+            self._arrived_at.pop(address, None)
 
     async def _first_bytes(self, stream: ByteStream) -> bytes | None:
         """As many bytes as tell what is spoken; None when none come in time, or nobody asks for anything."""
@@ -241,3 +252,12 @@ def peer_address(stream: trio.SocketStream) -> str:
     except OSError:
         return ""
     return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+
+
+def local_host(stream: trio.SocketStream) -> str:
+    """The address of this machine that a connection arrived at; empty for one that has gone."""
+    try:
+        name = stream.socket.getsockname()
+    except OSError:
+        return ""
+    return str(name[0]) if isinstance(name, tuple) else ""

@@ -65,10 +65,20 @@ LOG_FILE = flagged(
     "log-file", "logging.file", kinds.path(may_be_empty=True), "",
     "The file to log to, in place of standard error; it is turned over at 16 MiB.",
 )  # fmt: skip
+ALLOWED_HOSTS = flagged(
+    "allowed-hosts", "http.allowedHosts", kinds.hosts(), "",
+    "Names by which clients of HTTP call this broker, besides loopback, its addresses and the machine's name: "
+    "mq.example.com,.example.org; * for any.",
+)  # fmt: skip
+CORS_ORIGINS = flagged(
+    "cors-origins", "http.corsOrigins", kinds.origins(), "",
+    "Origins of web pages that may use this broker, as in https://console.example.com; * for any.",
+)  # fmt: skip
 # In the order in which `goqueue serve --help` lists them.
 FLAGGED: tuple[Key[Any], ...] = (
-    HTTP, GRPC, METRICS, NODE, FOLDER, RESERVE, CERT, KEY, GRACE, CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES,
-    CAPTURE_RECORDS, LEVEL, FORMAT, LOG_FILE, *FLAGGED_CLUSTER,
+    HTTP, GRPC, METRICS, ALLOWED_HOSTS, CORS_ORIGINS, NODE, FOLDER, RESERVE, CERT, KEY, GRACE,
+    CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
+    LEVEL, FORMAT, LOG_FILE, *FLAGGED_CLUSTER,
 )  # fmt: skip
 
 SEGMENT_SIZE = Key(
@@ -125,6 +135,7 @@ METRICS_ENABLED = Key("metrics.enabled", kinds.truth(), "true", "Whether /metric
 # All keys, in the order of the file.
 KEYS: tuple[Key[Any], ...] = (
     NODE, FOLDER, HTTP, GRPC, INTERNAL, CERT, KEY, GRACE,
+    ALLOWED_HOSTS, CORS_ORIGINS,
     SEGMENT_SIZE, INDEX_INTERVAL, RESERVE, FSYNC_MODE, FSYNC_INTERVAL,
     PARTITIONS, REPLICATION, RETENTION_HOURS, RETENTION_BYTES,
     VISIBILITY_TIMEOUT, RETRIES, HAS_DLQ,

@@ -31,6 +31,9 @@ _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-
 _SHIFTS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 _SIZE = re.compile(r"([0-9]{1,12}) ?(KiB|MiB|GiB|TiB)?")
 _SHOWN_MAX = 60
+_HOST = re.compile(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 @define
@@ -226,6 +229,39 @@ def names() -> Kind[list[str]]:
         return [one.parse(each.strip()) for each in text.split(",") if each.strip()]
 
     return Kind("a list of names", parse, frozenset({LIST, TEXT, NOTHING}))
+
+
+def hosts() -> Kind[list[str]]:
+    """Names and addresses by which a client may call the broker, without ports."""
+
+    def parse(text: str) -> list[str]:
+        found = [each.strip() for each in text.split(",") if each.strip()]
+        for each in found:
+            if not _HOST.fullmatch(each):
+                raise ValueError(
+                    f"{shown(each)} is no host name or address; write it like mq.example.com, without a port"
+                )
+        return [each.strip("[]") for each in found]
+
+    return Kind("a list of names such as mq.example.com, or *", parse, frozenset({LIST, TEXT, NOTHING}))
+
+
+def origins() -> Kind[list[str]]:
+    """Origins of web pages, as browsers write them: with a scheme, and a port where it is not the scheme's own."""
+
+    def parse_one(text: str) -> str:
+        if text == "*":
+            return text
+        matched = _ORIGIN.fullmatch(text.lower().rstrip("/"))
+        if matched is None:
+            raise ValueError(f"{shown(text)} is no origin; write it like https://console.example.com")
+        scheme, host, port = matched.groups(default="")
+        return f"{scheme}://{host}{'' if port == _DEFAULT_PORTS.get(scheme) else port}"
+
+    def parse(text: str) -> list[str]:
+        return [parse_one(each.strip()) for each in text.split(",") if each.strip()]
+
+    return Kind("a list of origins such as https://console.example.com, or *", parse, frozenset({LIST, TEXT, NOTHING}))
 
 
 def words(length_max: int = 200) -> Kind[str]:

@@ -47,11 +47,15 @@ class Setting:
 
 
 class Settings:
-    """All keys, read from all sources; `problems` is empty when they can be used as they are."""
+    """All keys, read from all sources; `problems` is empty when they can be used as they are.
+
+    `warnings` are about what can be used, and is most likely not what was meant.
+    """
 
     def __init__(self, given: Mapping[str, Given], document: Document | None) -> None:
         self._found: dict[str, Setting] = {}
         self.problems: list[str] = []
+        self.warnings: list[str] = []
         for key in KEYS:
             self._choose(key, given.get(key.name), document)
         if document is not None:

@@ -246,6 +246,37 @@ def test_any_values_are_read_or_have_problems(values: dict[str, object]) -> None
     assert {each.key.name for each in settings.all() if each.source == FILE} == set(values) - wrong
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("[https://Console.example.com/, http://a:80, https://a:443, http://a:81]",
+         ["https://console.example.com", "http://a", "https://a", "http://a:81"]),
+        ('"*"', ["*"]),
+        ('"http://[::1]:3000, chrome-extension://abc"', ["http://[::1]:3000", "chrome-extension://abc"]),
+        ("[]", []),
+    ],
+)  # fmt: skip
+def test_origins_are_written_as_browsers_write_them(written: str, meant: list[str]) -> None:
+    assert value(f"http: {{corsOrigins: {written}}}", "http.corsOrigins") == meant
+
+
+@pytest.mark.parametrize("written", ["console.example.com", "https://a/b", "https://", "https://a b", "null", "//a"])
+def test_what_is_no_origin_is_a_problem(written: str) -> None:
+    (said,) = problems(f'http: {{corsOrigins: "{written}"}}')
+    assert said.endswith("is no origin; write it like https://console.example.com")
+
+
+@pytest.mark.parametrize("written", ["http://a", "a:80", "a b", "a/b", "*.example.com", "..a"])
+def test_what_is_no_host_is_a_problem(written: str) -> None:
+    (said,) = problems(f'http: {{allowedHosts: "{written}"}}')
+    assert said.endswith("write it like mq.example.com, without a port")
+
+
+def test_hosts_are_names_addresses_and_ends_of_names() -> None:
+    found = value('http: {allowedHosts: [mq, .example.com, 10.0.0.5, "[2001:db8::1]", "*"]}', "http.allowedHosts")
+    assert found == ["mq", ".example.com", "10.0.0.5", "2001:db8::1", "*"]
+
+
 def test_sizes_may_have_units() -> None:
     assert value("storage: {segmentSize: 64MiB}", SEGMENT_SIZE.name) == 64 << 20
     assert value("storage: {segmentSize: 65536}", SEGMENT_SIZE.name) == 65536

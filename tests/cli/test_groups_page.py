@@ -52,8 +52,8 @@ def requests(lines: str) -> Iterator[tuple[str, str, Any]]:
     """Method, path and body of each call of curl."""
     for line in re.findall(r"^    curl (.*)$", lines, re.MULTILINE):
         words = shlex.split(line)
-        method = words.pop(words.index("-X") + 1) if "-X" in words else "GET"
-        body = json.loads(words.pop(words.index("-d") + 1)) if "-d" in words else None
+        body = json.loads(words.pop(words.index("--json") + 1)) if "--json" in words else None
+        method = "GET" if body is None else "POST"
         (path,) = [word.removeprefix(SERVER) for word in words if word.startswith(SERVER)]
         yield method, path, body
 

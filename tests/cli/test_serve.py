@@ -45,9 +45,11 @@ class Broker:
                 return line
         raise AssertionError(f"it ended without {words!r}")
 
-    def get(self, path: str, port: int | None = None, body: bytes | None = None) -> bytes:
-        """What is answered there."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{port or self.http}{path}", body, timeout=20) as answer:
+    def get(self, path: str, port: int | None = None, body: bytes | None = None, host: str = "") -> bytes:
+        """What is answered there, to a body sent as JSON, and to a client that calls the broker `host`."""
+        headers = {"Content-Type": "application/json", **({"Host": host} if host else {})}
+        asked = urllib.request.Request(f"http://127.0.0.1:{port or self.http}{path}", body, headers)
+        with urllib.request.urlopen(asked, timeout=20) as answer:
             content: bytes = answer.read()
             return content
 
@@ -174,7 +176,9 @@ def test_the_first_request_of_a_start_is_never_refused(tmp_path: Path, mode: tup
         with subprocess.Popen(line, stderr=subprocess.DEVNULL) as process:
             try:
                 _await_listener(port)
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", body, timeout=20) as answer:
+                typed = {"Content-Type": "application/json"}
+                asking = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, typed)
+                with urllib.request.urlopen(asking, timeout=20) as answer:
                     assert answer.status in (200, 201)
             finally:
                 # What comes next begins after a kill.
@@ -204,13 +208,43 @@ def test_commands_wait_for_a_broker_that_is_starting(tmp_path: Path) -> None:
     assert out.startswith("made orders")
 
 
+def test_it_answers_to_its_own_names_and_those_that_it_is_given(tmp_path: Path) -> None:
+    with running(tmp_path, "--allowed-hosts", "mq.example.com,.example.org", "--advertise", "queue.internal") as broker:
+        for port in (broker.http, broker.grpc, broker.metrics):
+            for host in ("mq.example.com", "a.example.org:80", socket.gethostname(), "localhost", f"[::1]:{port}"):
+                assert b"pass" in broker.get("/healthz", port, host=host)
+            for host in ("evil.example", "example.com", f"evil.example:{port}"):
+                with pytest.raises(urllib.error.HTTPError, match="421"):
+                    broker.get("/healthz", port, host=host)
+
+
+def test_a_variable_that_nothing_reads_is_warned_of_with_the_nearest_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOQUEUE_HTP_ADDR", ":1")
+    monkeypatch.setenv("GOQUEUE_API_KEY", "of the command line")
+    monkeypatch.setenv("GOQUEUE_SERVICE_HOST", "set by Kubernetes")
+    monkeypatch.setenv("GOQUEUE_PORT_8080_TCP_ADDR", "set by Kubernetes")
+    with subprocess.Popen(command(tmp_path), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            if "is ready" in line:
+                break
+            said.append(line)
+        process.kill()
+    assert [line.partition("nothing reads")[2].strip() for line in said if "nothing reads" in line] == [
+        "the variable GOQUEUE_HTP_ADDR; did you mean GOQUEUE_HTTP_ADDR?"
+    ]
+
+
 def test_a_second_signal_cuts_what_the_first_waits_for(tmp_path: Path) -> None:
-    begun = b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"
+    begun = b"POST /topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{"
     with (
         running(tmp_path, "--grace", "1h") as broker,
         socket.create_connection(("127.0.0.1", broker.http), timeout=20) as waiting,
     ):
-        waiting.sendall(b"GET /version HTTP/1.1\r\nHost: a\r\n\r\n" + begun)
+        waiting.sendall(b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n" + begun)
         assert waiting.recv(1000).startswith(b"HTTP/1.1 200")
         broker.process.send_signal(signal.SIGTERM)
         broker.wait_for("draining")

@@ -33,10 +33,6 @@ class Head:
     is_old: bool
     expects: bytes
 
-    def header(self, name: bytes) -> str:
-        """A header's text; empty when there is none."""
-        return self.headers.get(name, b"").decode("latin-1")
-
 
 class Heads:
     """Reads heads; one for each connection."""
@@ -120,6 +116,7 @@ def opening(status: int, content_type: str, date: bytes, closes: str) -> bytes:
     lines = [f"HTTP/1.1 {status} {_phrase(status)}", f"Date: {date.decode()}"]
     if content_type:
         lines.append(f"Content-Type: {content_type}")
+    lines.append("X-Content-Type-Options: nosniff")
     if closes:
         lines.append(f"Connection: {closes}")
     return "\r\n".join((*lines, "")).encode("latin-1")

@@ -31,11 +31,16 @@ class Request:
     # The first of each name; a request that is known by heart is asked again and again.
     _named: dict[bytes, bytes] | None = field(default=None, init=False, eq=False, repr=False)
 
-    def header(self, name: bytes) -> bytes | None:
-        """The first header of this name (lower case), if there is one."""
+    @property
+    def named(self) -> dict[bytes, bytes]:
+        """The headers by their names in lower case; of several of one name the first."""
         if self._named is None:
             self._named = dict(reversed(self.headers))
-        return self._named.get(name)
+        return self._named
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first header of this name (lower case), if there is one."""
+        return self.named.get(name)
 
     @property
     def announces_body(self) -> bool:

@@ -22,15 +22,19 @@ from goqueue.transports.rest.times import http_date
 SMALL_BYTES = 16 << 10
 H2_CANCEL = 8
 NO_BODY = (204, 304)
+NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 
 class RestApplication:
-    """Serves an edge; `room_of` names the room for what a peer has in flight."""
+    """Serves an edge; `room_of` names the room for what a peer has in flight, `host_of` the address it arrived at."""
 
-    def __init__(self, edge: Edge, limits: Http1Limits, room_of: Callable[[str], Room]) -> None:
+    def __init__(
+        self, edge: Edge, limits: Http1Limits, room_of: Callable[[str], Room], host_of: Callable[[str], str]
+    ) -> None:
         self._edge = edge
         self._limits = limits
         self._room_of = room_of
+        self._host_of = host_of
 
     async def __call__(self, exchange: Exchange) -> None:
         """Serve one request."""
@@ -39,7 +43,8 @@ class RestApplication:
         try:
             if room.is_full:
                 raise overloaded()
-            question = _question(exchange.request, await body.read())
+            content = await body.read()
+            question = _question(exchange.request, content, self._host_of(exchange.request.peer))
         except HttpError as error:
             answer = rejection(error)
         else:
@@ -150,7 +155,7 @@ class Body:
         self._size = 0
 
 
-def _question(request: Request, body: bytes) -> Question:
+def _question(request: Request, body: bytes, local_host: str) -> Question:
     try:
         target, method = request.path.decode("ascii"), request.method.decode("ascii")
     except UnicodeDecodeError:
@@ -158,9 +163,9 @@ def _question(request: Request, body: bytes) -> Question:
     path, _, query = target.partition("#")[0].partition("?")
     if path[:1] != "/" and path != "*":
         raise bad("the path must begin with a slash", "path")
-    accept, last_event = request.header(b"accept") or b"", request.header(b"last-event-id") or b""
-    caller = Caller(request.peer, "http/2")
-    return Question(method, path, query, body, accept.decode("latin-1"), last_event.decode("latin-1"), caller)
+    headers = request.named
+    host = request.authority or headers.get(b"host", b"")
+    return Question(method, path, query, body, headers, host, local_host, Caller(request.peer, "http/2"))
 
 
 def _headers(answer: Answer) -> Headers:
@@ -172,4 +177,4 @@ def _headers(answer: Answer) -> Headers:
 def _constant_headers(status: int, content_type: str, more: tuple[tuple[str, str], ...], date: bytes) -> Headers:
     named = [(name.lower().encode("latin-1"), text.encode("latin-1")) for name, text in more]
     kind = [(b"content-type", content_type.encode("latin-1"))] if content_type else []
-    return ((b":status", b"%d" % status), *kind, *named, (b"date", date))
+    return ((b":status", b"%d" % status), *kind, *named, NO_SNIFFING, (b"date", date))

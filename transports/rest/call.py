@@ -9,6 +9,7 @@ from msgspec import Struct, json
 from goqueue.core.calls import Reply, Request
 from goqueue.core.verbs import Caller, Refusal
 from goqueue.transports.metrics.page import MetricsPage
+from goqueue.transports.rest.content_types import check_content_type
 from goqueue.transports.rest.decoding import decode_body, whole_number
 from goqueue.transports.rest.errors import refused
 from goqueue.transports.rest.exchange import Answer, Question
@@ -54,11 +55,14 @@ class Call:
 
     def body(self, kind: type[T]) -> T:
         """The body of the request as `kind`."""
-        return decode_body(self.question.body, kind)
+        content = self.question.body
+        if content:
+            check_content_type(self.question.headers.get(b"content-type", b""))
+        return decode_body(content, kind)
 
     def optional_body(self, kind: type[T]) -> T:
         """The body of the request as `kind`; none is one without fields."""
-        return decode_body(self.question.body or b"{}", kind)
+        return self.body(kind) if self.question.body else decode_body(b"{}", kind)
 
     async def ask(self, request: Request, kind: type[T]) -> T:
         """The node's reply, which is a `kind`; its refusal as an error."""

@@ -1,5 +1,7 @@
 """What an HTTP transport brings to the REST edge, and what it takes back."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import parse_qsl
 
@@ -10,22 +12,29 @@ from goqueue.transports.rest.errors import RestError
 
 JSON = "application/json"
 QUERY_FIELDS_MAX = 100
+NO_HEADERS: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 @define
 class Question:
-    """One request: the target still as it was sent, the body whole.
+    """One request: the target still as it was sent, the body whole, the names of headers in lower case.
 
-    `last_event` is the header Last-Event-ID, by which a browser resumes a stream of events.
+    `host` is what the client calls the broker, by HTTP/1.1's header Host or HTTP/2's `:authority`, with a port or
+    without. `local_host` is the address that the connection arrived at.
     """
 
     method: str
     path: str
     query: str = ""
     body: bytes | bytearray = b""
-    accept: str = ""
-    last_event: str = ""
+    headers: Mapping[bytes, bytes] = NO_HEADERS
+    host: bytes = b""
+    local_host: str = ""
     caller: Caller = field(factory=Caller)
+
+    def header(self, name: bytes) -> str:
+        """The text of a header; empty when there is none."""
+        return self.headers.get(name, b"").decode("latin-1")
 
     def parameters(self) -> dict[str, str]:
         """The query, decoded; of a name that comes twice the last counts."""

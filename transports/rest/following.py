@@ -33,13 +33,15 @@ async def read_or_follow(call: Call) -> Answer:
         return await read_messages(call)
     if "to_time" in parameters:
         raise invalid("to_time cannot be combined with follow", "to_time")
-    if call.question.last_event:
-        parameters["offset"] = str(whole_number(call.question.last_event, "Last-Event-ID") + 1)
+    last_event = call.question.header(b"last-event-id")
+    if last_event:
+        # A browser resumes a stream of events behind the last one that it saw.
+        parameters["offset"] = str(whole_number(last_event, "Last-Event-ID") + 1)
         parameters.pop("from_time", None)
     wanted = await asked_range(call, parameters)
     # What is wrong with the request is found by the first fetch, while it can still be said with a status.
     first = await fetch(call, wanted, wanted.offset, 0)
-    as_events = EVENTS in call.question.accept
+    as_events = EVENTS in call.question.header(b"accept")
     parts = Following(call, wanted, first, as_events=as_events)
     return Answer(
         200, content_type=EVENTS if as_events else LINES, headers=(("Cache-Control", "no-store"),), parts=parts

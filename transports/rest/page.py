@@ -23,14 +23,14 @@ table { border-collapse: collapse; } td, th { text-align: left; padding: .2rem .
 pre { background: var(--soft); border-radius: .4rem; padding: .7rem; overflow-x: auto; }
 """
 EXAMPLES = """
-curl -X POST localhost:8080/topics -d '{"name": "orders", "num_partitions": 3}'
-curl -X POST localhost:8080/topics/orders/publish -d '{"key": "k1", "value": "hello"}'
+curl localhost:8080/topics --json '{"name": "orders", "num_partitions": 3}'
+curl localhost:8080/topics/orders/publish --json '{"key": "k1", "value": "hello"}'
 curl 'localhost:8080/topics/orders/partitions/0/messages?wait=5s'
 curl -N 'localhost:8080/topics/orders/partitions/0/messages?follow=true'
-curl -X POST localhost:8080/topics/orders/publish -d '{"value": "later", "delay": "30s", "priority": "high"}'
-curl -X POST localhost:8080/groups/mail/join -d '{"client_id": "a", "topics": ["orders"], "mode": "shared"}'
+curl localhost:8080/topics/orders/publish --json '{"value": "later", "delay": "30s", "priority": "high"}'
+curl localhost:8080/groups/mail/join --json '{"client_id": "a", "topics": ["orders"], "mode": "shared"}'
 curl 'localhost:8080/groups/mail/poll?member_id=MEMBER&timeout=5s'
-curl -X POST localhost:8080/messages/ack -d '{"receipt_handle": "RECEIPT"}'
+curl localhost:8080/messages/ack --json '{"receipt_handle": "RECEIPT"}'
 """
 
 

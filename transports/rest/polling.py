@@ -26,11 +26,12 @@ from goqueue.core.work.verbs import PollWork
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
 from goqueue.transports.rest.decoding import one_of, span_ms, span_ns, whole_number
-from goqueue.transports.rest.errors import invalid, refused
+from goqueue.transports.rest.errors import RestError, invalid, refused
 from goqueue.transports.rest.exchange import Answer
 from goqueue.transports.rest.group_bodies import LeftOutView, PolledView, PolledViews
 from goqueue.transports.rest.leasing import poll_leased
 from goqueue.transports.rest.reading import CONTENT_BYTES_MAX, content_bytes
+from goqueue.transports.rest.web_access import FORBIDDEN, is_link_of_another_site
 
 MESSAGES_DEFAULT = 500
 # A lease ends, and what one process has not begun by then another begins.
@@ -144,6 +145,10 @@ def _work_request(call: Call, asked: Asked) -> PollWork:
 def _asked(call: Call) -> Asked:
     if call.question.method == "HEAD":
         raise invalid("a poll moves on, and HEAD would lose what it brings", "method")
+    if is_link_of_another_site(call.question):
+        raise RestError(
+            FORBIDDEN, "origin_not_allowed", "a poll moves on, and a link may not do that", "sec-fetch-site"
+        )
     parameters = call.question.parameters()
     if "member_id" not in parameters:
         raise invalid("member_id is required", "member_id")

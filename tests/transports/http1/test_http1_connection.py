@@ -66,6 +66,7 @@ def test_an_answer_says_its_length_and_keeps_the_connection() -> None:
     connection.next_event(0)
     assert respond(connection) == (
         b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/json\r\n"
+        b"X-Content-Type-Options: nosniff\r\n"
         b"Content-Length: 2\r\n\r\n{}"
     )
     assert not connection.is_closed
@@ -80,7 +81,8 @@ def test_an_answer_to_head_has_the_length_and_no_body() -> None:
 def test_an_answer_without_content_has_neither_length_nor_type() -> None:
     connection = fed(GET)
     connection.next_event(0)
-    assert respond(connection, b"", 204) == b"HTTP/1.1 204 No Content\r\nDate: " + DATE + b"\r\n\r\n"
+    said = b"HTTP/1.1 204 No Content\r\nDate: " + DATE + b"\r\nX-Content-Type-Options: nosniff\r\n\r\n"
+    assert respond(connection, b"", 204) == said
 
 
 def test_connection_close_is_answered_in_kind() -> None:

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits
 from goqueue.transports.trio_server import ServerLimits
-from tests.transports.rest.rest_client import Served, orders, publish, run, until
+from tests.transports.rest.rest_client import JSON, Served, orders, publish, run, until
 
-GET = b"GET /version HTTP/1.1\r\nHost: a\r\n\r\n"
+TYPED = b"Host: localhost\r\nContent-Type: application/json\r\n"
+GET = b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LAST = GET.replace(b"Host", b"Connection: close\r\nHost")
-FOLLOW = b"GET /topics/orders/partitions/0/messages?follow=true HTTP/1.1\r\nHost: a\r\n\r\n"
+FOLLOW = b"GET /topics/orders/partitions/0/messages?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SHORT = SECOND_NS // 10
 
 
@@ -36,9 +37,7 @@ def hasty(**more: int) -> ServerLimits:
 def test_requests_sent_ahead_are_answered_in_order(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
         bodies = [b'{"name":"t%d"}' % at for at in range(20)]
-        sent = b"".join(
-            b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b" % (len(b), b) for b in bodies
-        )
+        sent = b"".join(b"POST /topics HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n%b" % (TYPED, len(b), b) for b in bodies)
         answered = await served.exchange(sent + LAST)
         assert answered.count(b"HTTP/1.1 201 Created") == 20
         places = [answered.index(b'"t%d"' % at) for at in range(20)]
@@ -62,10 +61,14 @@ def test_an_answer_does_not_wait_for_the_request_behind_it(tmp_path: Path) -> No
     ("sent", "status", "code"),
     [
         (b"GET / HTTP/1.1\nHost: a\n\n", 400, "bad_request"),
-        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "bad_request"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n", 400, "bad_request"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "bad_request"),
         (b"GET / HTTP/1.1\r\nX: " + b"a" * 40_000, 431, "headers_too_large"),
-        (b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 100_000, 413, "too_large"),
+        (
+            b"POST /topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 100_000,
+            413,
+            "too_large",
+        ),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r!", 505, "version_not_supported"),
     ],
 )
@@ -112,7 +115,7 @@ def test_a_head_that_drips_is_cut_off_with_408(tmp_path: Path) -> None:
 
 def test_a_body_that_stalls_is_cut_off_with_408_and_its_room_comes_back(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
-        answered = await served.exchange(b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{")
+        answered = await served.exchange(b"POST /topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
         assert answered.startswith(b"HTTP/1.1 408 ")
         await until(lambda: served.server.connection_count == 0)
         assert served.server.bytes_in_flight == 0
@@ -124,7 +127,7 @@ def test_a_client_is_told_to_go_on_before_its_body(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
         stream = await served.raw()
         body = b'{"name":"orders"}'
-        head = b"POST /topics HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body)
+        head = b"POST /topics HTTP/1.1\r\n%bExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % (TYPED, len(body))
         await stream.send_all(head)
         assert await stream.receive_some(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         await stream.send_all(body)
@@ -169,16 +172,16 @@ def test_a_stream_ends_when_the_client_leaves(tmp_path: Path) -> None:
 def test_a_bound_on_bytes_in_flight_refuses_bodies_with_503(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
         holding = await served.raw()
-        await holding.send_all(b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n{" + b" " * 400)
+        await holding.send_all(b"POST /topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{" + b" " * 400)
         await until(lambda: served.server.bytes_in_flight > 0)
         async with served.client() as client:
-            refused = await client.post("/topics", content=b" " * 200)
+            refused = await client.post("/topics", content=b" " * 200, headers=JSON)
             assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
             assert int(refused.headers["retry-after"]) >= 1
         await holding.aclose()
         await until(lambda: served.server.bytes_in_flight == 0)
         async with served.client() as client:
-            assert (await client.post("/topics", content=b" " * 200)).status_code == 400
+            assert (await client.post("/topics", content=b" " * 200, headers=JSON)).status_code == 400
 
     run(scenario, tmp_path, ServerLimits(bytes_in_flight_max=1000))
 
@@ -218,7 +221,7 @@ def test_a_drain_ends_the_wait_of_the_request_in_flight_and_says_close(tmp_path:
 def test_a_drain_that_takes_too_long_is_cut(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
         stream = await served.raw()
-        await stream.send_all(b"POST /topics HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{")
+        await stream.send_all(b"POST /topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
         await until(lambda: served.server.bytes_in_flight > 0)
         await served.server.drain(SHORT)
         assert b"".join([part async for part in stream]) == b""
@@ -261,7 +264,7 @@ def test_no_client_can_cause_a_500(
         async with served.client() as client:
             await orders(client)
         sent = b"".join(
-            b"%b %b?%b HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b" % (method, path, query, len(body), body)
+            b"%b %b?%b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n%b" % (method, path, query, TYPED, len(body), body)
             for method, path, query, body in asked
             if path != b"*"
         )

@@ -51,7 +51,7 @@ class BareHttp2:
 
     def asked(self, stream_id: int, method: str, path: str, *, end: bool = True, **headers: str) -> bytes:
         """A request's headers."""
-        named = {":method": method, ":scheme": "http", ":path": path, ":authority": "here"}
+        named = {":method": method, ":scheme": "http", ":path": path, ":authority": "localhost"}
         more = {name.replace("_", "-"): text for name, text in headers.items()}
         frame = HeadersFrame(stream_id, flags=["END_HEADERS", "END_STREAM"] if end else ["END_HEADERS"])
         frame.data = self._encoder.encode([*named.items(), *more.items()])

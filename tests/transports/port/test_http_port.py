@@ -17,7 +17,7 @@ from goqueue.transports.http2.frames import PREFACE
 from goqueue.transports.trio_server import ServerLimits
 from tests.transports.http1.test_http1_server import REQUESTS as ANY_REQUESTS
 from tests.transports.port.port_client import PROTOCOLS, BareHttp2, bare_http2, client_of
-from tests.transports.rest.rest_client import Served, orders, publish, run, until
+from tests.transports.rest.rest_client import JSON, Served, orders, publish, run, until
 
 PAGE = "/topics/orders/partitions/0/messages"
 SHORT = SECOND_NS // 10
@@ -45,7 +45,7 @@ async def answers(served: Served, protocol: str) -> list[tuple[Any, ...]]:
     seen: list[tuple[Any, ...]] = []
     async with client_of(served, protocol) as client:
         for method, path, body in REQUESTS:
-            response = await client.request(method, path, content=body)
+            response = await client.request(method, path, content=body, headers=JSON)
             assert response.http_version == protocol.upper()
             assert response.headers["date"].endswith("GMT")
             named = {name: response.headers.get(name) for name in ("content-type", "allow", "retry-after")}
@@ -80,7 +80,7 @@ def test_the_preface_of_http2_may_come_in_pieces(tmp_path: Path, cut: int) -> No
 
 @pytest.mark.parametrize("cut", [1, 2, 10])
 def test_a_request_that_begins_like_the_preface_may_come_in_pieces_too(tmp_path: Path, cut: int) -> None:
-    sent = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    sent = b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
     async def scenario(served: Served) -> None:
         stream = await served.raw()
@@ -167,7 +167,7 @@ def test_a_drain_ends_a_connection_of_http2_in_two_steps_and_serves_what_is_in_f
 def test_a_body_past_the_bound_is_413_by_its_length_alone(tmp_path: Path, protocol: str) -> None:
     async def scenario(served: Served) -> None:
         async with client_of(served, protocol) as client:
-            refused = await client.post("/topics", content=b" " * 2000)
+            refused = await client.post("/topics", content=b" " * 2000, headers=JSON)
             assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
         if protocol == "http/2":
             async with bare_http2(served) as bare:
@@ -200,7 +200,7 @@ def test_a_body_that_stalls_costs_its_stream_408_and_the_connection_nothing(tmp_
 def test_bodies_of_streams_share_the_room_of_their_address(tmp_path: Path) -> None:
     async def scenario(served: Served) -> None:
         async with bare_http2(served) as bare:
-            await bare.ask(1, "POST", "/topics", end=False)
+            await bare.ask(1, "POST", "/topics", end=False, content_type="application/json")
             await bare.send(1, b" " * 400)
             await until(lambda: served.server.bytes_in_flight == 400)
             await bare.ask(3, "POST", "/topics", end=False)
@@ -276,10 +276,11 @@ def test_no_client_of_http2_can_cause_a_500(
     async def scenario(served: Served) -> None:
         async with served.client() as client:
             await orders(client)
+        typed = {"content_type": "application/json"}
         async with bare_http2(served) as bare:
             for at, (method, path, query, body) in enumerate(asked):
                 target = b"%b?%b" % (path, query) if query else path
-                await bare.ask(2 * at + 1, method.decode(), target.decode("latin-1"), end=False)
+                await bare.ask(2 * at + 1, method.decode(), target.decode("latin-1"), end=False, **typed)
                 await bare.send(2 * at + 1, body, end=True)
             for at in range(len(asked)):
                 status, _ = await bare.answer(2 * at + 1)

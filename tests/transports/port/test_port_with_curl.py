@@ -15,6 +15,8 @@ from tests.transports.port.port_client import client_of
 from tests.transports.rest.rest_client import Served, orders, run
 from tests.transports.serving import in_thread
 
+TYPED = ("-H", "content-type: application/json")
+
 
 def speaks_http2() -> bool:
     """Whether there is a curl here that speaks HTTP/2."""
@@ -32,10 +34,10 @@ def test_curl_publishes_and_reads_and_follows(tmp_path: Path, option: str, versi
             ran = await in_thread(lambda: subprocess.run(command, capture_output=True, text=True, check=True))
             return ran.stdout
 
-        assert await curl("/topics", "-d", '{"name": "orders", "num_partitions": 1}', "-w", "%{http_version}") == (
-            '{"name":"orders","partitions":1,"created":true}' + version
-        )
-        assert "offset" in await curl("/topics/orders/publish", "-d", '{"value": "one coffee"}')
+        assert await curl(
+            "/topics", *TYPED, "-d", '{"name": "orders", "num_partitions": 1}', "-w", "%{http_version}"
+        ) == ('{"name":"orders","partitions":1,"created":true}' + version)
+        assert "offset" in await curl("/topics/orders/publish", *TYPED, "-d", '{"value": "one coffee"}')
         page = "/topics/orders/partitions/0/messages"
         assert json.loads(await curl(page))["next_offset"] == 1
         assert json.loads(await curl(f"{page}?follow=true&limit=1"))["value"] == "one coffee"

@@ -22,7 +22,7 @@ PAGE = "/topics/orders/partitions/0/messages"
 # Where rude clients come from in these tests: all of 127.0.0.0/8 is this machine, and each is an address of its own.
 ELSEWHERE = "127.0.0.9"
 GREETING = PREFACE + settings({})
-POST = b"POST /topics/orders/messages HTTP/1.1\r\nHost: a\r\nContent-Length: "
+POST = b"POST /topics/orders/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
 
 
 def from_elsewhere(served: Served) -> socket.socket:
@@ -68,7 +68,7 @@ def resets() -> bytes:
 
 
 def requests_unread() -> bytes:
-    return b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 5000
+    return b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5000
 
 
 def streams_unread() -> bytes:
@@ -139,7 +139,7 @@ def test_one_address_cannot_take_the_room_of_the_others(tmp_path: Path) -> None:
 
 
 def test_answers_that_nobody_takes_are_no_more_than_the_room_of_an_address(tmp_path: Path) -> None:
-    page = b"GET " + PAGE.encode() + b"?limit=10000 HTTP/1.1\r\nHost: a\r\n\r\n"
+    page = b"GET " + PAGE.encode() + b"?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n"
     bound = 8 << 20
 
     async def scenario(served: Served) -> None:

@@ -13,10 +13,13 @@ from goqueue.transports.exchange import Application
 from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
-from goqueue.transports.rest.edge import Rest
+from goqueue.transports.rest.edge import Edge, Rest
+from goqueue.transports.rest.web_access import WebAccess
 from goqueue.transports.trio_patience import PatientBroker
 from goqueue.transports.trio_server import Server, ServerLimits
 from tests.transports.running import running_broker
+
+JSON = {"content-type": "application/json"}
 
 
 @define
@@ -25,6 +28,7 @@ class Served:
 
     server: Server
     port: int
+    edge: Edge
     opened: list[trio.SocketStream] = field(factory=list)
 
     def client(self) -> httpx.AsyncClient:
@@ -46,7 +50,11 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, limits: ServerLimits | None = None, application: Application | None = None
+    folder: Path,
+    limits: ServerLimits | None = None,
+    application: Application | None = None,
+    access: WebAccess | None = None,
+    host: str = "127.0.0.1",
 ) -> AsyncIterator[Served]:
     """Run a broker on a folder and serve it."""
     async with running_broker(folder) as broker, trio.open_nursery() as nursery:
@@ -54,10 +62,10 @@ async def serving(
         page = MetricsPage(meters, broker.store_meters, lambda: server.connection_count)
         patient = PatientBroker(MeteredBroker(broker, meters))
         rest = Rest(patient, lambda: time.time_ns() // 1_000_000, page, patient.leave)
-        server = Server(application, rest, limits=limits)
-        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        server = Server(application, rest, limits=limits, access=access)
+        listeners = await trio.open_tcp_listeners(0, host=host)
         await nursery.start(server.serve, listeners)
-        served = Served(server, listeners[0].socket.getsockname()[1])
+        served = Served(server, listeners[0].socket.getsockname()[1], rest)
         try:
             yield served
         finally:
@@ -70,13 +78,18 @@ Scenario = Callable[[Served], Awaitable[None]]
 
 
 def run(
-    scenario: Scenario, folder: Path, limits: ServerLimits | None = None, application: Application | None = None
+    scenario: Scenario,
+    folder: Path,
+    limits: ServerLimits | None = None,
+    application: Application | None = None,
+    access: WebAccess | None = None,
+    host: str = "127.0.0.1",
 ) -> None:
     """Run a scenario against a server of its own; what does not end within a minute hangs."""
 
     async def within() -> None:
         with trio.fail_after(60):
-            async with serving(folder, limits, application) as served:
+            async with serving(folder, limits, application, access, host) as served:
                 await scenario(served)
 
     trio.run(within)

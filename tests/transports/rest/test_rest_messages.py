@@ -8,7 +8,7 @@ import httpx
 import pytest
 import trio
 
-from tests.transports.rest.rest_client import Served, orders, publish, run, until
+from tests.transports.rest.rest_client import JSON, Served, orders, publish, run, until
 
 PAGE = "/topics/orders/partitions/0/messages"
 
@@ -109,7 +109,7 @@ def test_a_message_that_cannot_be_meant_is_refused_whole_with_the_field(
     async def scenario(served: Served) -> None:
         async with served.client() as client:
             await orders(client)
-            refused = await client.post(f"/topics/orders/{path}", content=body)
+            refused = await client.post(f"/topics/orders/{path}", content=body, headers=JSON)
             assert set(refused.json()) == {"error", "code", "field", "outcome"}
             assert (refused.status_code, refused.json()["field"]) == (status, field)
             assert (await client.get("/topics/orders")).json()["total_messages"] == 0
