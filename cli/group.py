@@ -23,7 +23,7 @@ def group_path(group: str, rest: str = "") -> str:
 
 def complete_group(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Groups whose names begin so, for the shell; none if no broker says any."""
-    return complete_names(ctx, "groups", "group_id", incomplete)
+    return complete_names(ctx, "groups", "", incomplete)
 
 
 _name = click.argument("name", shell_complete=complete_group)
@@ -50,7 +50,7 @@ def group() -> None:
 @server_option
 def list_groups(form: str, server: Server) -> None:
     """List all groups."""
-    groups = ask(server, "GET", "/v1/groups")["groups"]
+    groups = ask(server, "GET", "/v1/groups?details=true")["groups"]
     if form == "table":
         print_groups(groups)
     else:

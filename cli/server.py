@@ -213,17 +213,21 @@ def topic_path(topic: str, rest: str = "") -> str:
 
 def complete_topic(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Topics whose names begin so, for the shell; none if no broker says any."""
-    return complete_names(ctx, "topics", "name", incomplete)
+    return complete_names(ctx, "topics", "", incomplete)
 
 
 def complete_names(ctx: click.Context, listed: str, key: str, incomplete: str, within: str = "") -> list[str]:
-    """Names that begin so of what the broker lists, in the field `within` or the same; none if no broker says any."""
+    """Names that begin so of what the broker lists, in the field `within` or the same; none if no broker says any.
+
+    What is listed are the names, or with a `key` objects that have them there.
+    """
     given = ctx.params.get("server") or DEFAULT
     try:
         server = given if isinstance(given, Server) else parse_server(str(given))
         found = ask(server, "GET", f"/v1/{listed}", timeout_s=COMPLETION_TIMEOUT_S)[within or listed]
-        return [each[key] for each in found if each[key].startswith(incomplete)]
-    except (Ending, ValueError, KeyError, TypeError):
+        names = [each[key] for each in found] if key else found
+        return [name for name in names if name.startswith(incomplete)]
+    except (Ending, ValueError, KeyError, TypeError, AttributeError):
         return []
 
 

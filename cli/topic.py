@@ -74,7 +74,7 @@ def topic() -> None:
 @server_option
 def list_topics(form: str, server: Server) -> None:
     """List all topics."""
-    topics = ask(server, "GET", "/v1/topics")["topics"]
+    topics = ask(server, "GET", "/v1/topics?details=true")["topics"]
     if form != "table":
         print_structure(form, topics)
         return

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from attrs import define, evolve
 
-from goqueue.core.cluster.durations import format_duration, parse_duration_ms
+from goqueue.core.cluster.durations import LENGTH_MAX, PATTERN, format_duration, parse_duration_ms
 from goqueue.core.log.config import (
     HOUR_MS,
     UNLIMITED,
@@ -34,14 +34,31 @@ _SIDE_BATCH_BYTES = 64 << 20
 
 
 @define
+class Kind:
+    """What a key may hold: what turns a value into its meaning, or raises ValueError with a sentence; a JSON schema."""
+
+    parse: Callable[[object], Value]
+    schema: dict[str, object]
+
+
+@define
 class Setting:
-    """One key: its default, and what turns a value into what it means, raising ValueError with a sentence."""
+    """One key: its default, and what it may hold."""
 
     default: Value
-    parse: Callable[[object], Value]
+    kind: Kind
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """What it may hold, as a JSON schema."""
+        return self.kind.schema
+
+    def parse(self, value: object) -> Value:
+        """What a value means; ValueError with a sentence if it cannot be meant."""
+        return self.kind.parse(value)
 
 
-def _whole(least: int, most: int = 1 << 62, *, unlimited: bool = False) -> Callable[[object], Value]:
+def _whole(least: int, most: int = 1 << 62, *, unlimited: bool = False) -> Kind:
     def parse(value: object) -> Value:
         number = int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
         if isinstance(number, bool) or not isinstance(number, int):
@@ -52,7 +69,10 @@ def _whole(least: int, most: int = 1 << 62, *, unlimited: bool = False) -> Calla
             raise ValueError(f"expected a number from {least} to {most}, found {number}")
         return number
 
-    return parse
+    numbers: dict[str, object] = {"type": "integer", "minimum": least, "maximum": most}
+    # Written as text a number is understood as well, as command lines have it.
+    kinds = [numbers, {"type": "string", "pattern": f"^{_NUMBER.pattern}$"}]
+    return Kind(parse, {"anyOf": [*kinds, {"const": UNLIMITED}] if unlimited else kinds})
 
 
 def _fraction(value: object) -> Value:
@@ -61,7 +81,7 @@ def _fraction(value: object) -> Value:
     return value
 
 
-def _span(least_ms: int, most_ms: int = _SPAN_MS_MAX, *, unlimited: bool = False) -> Callable[[object], Value]:
+def _span(least_ms: int, most_ms: int = _SPAN_MS_MAX, *, unlimited: bool = False) -> Kind:
     def parse(value: object) -> Value:
         if unlimited and value in (UNLIMITED, str(UNLIMITED)) and not isinstance(value, float):
             return UNLIMITED
@@ -73,16 +93,17 @@ def _span(least_ms: int, most_ms: int = _SPAN_MS_MAX, *, unlimited: bool = False
             raise ValueError(f"expected a span of time from {bounds}, found {value!r}")
         return span_ms
 
-    return parse
+    spans: dict[str, object] = {"type": "string", "pattern": PATTERN, "maxLength": LENGTH_MAX}
+    return Kind(parse, {"anyOf": [spans, {"enum": [UNLIMITED, str(UNLIMITED)]}]} if unlimited else spans)
 
 
-def _one_of(*words: str) -> Callable[[object], Value]:
+def _one_of(*words: str) -> Kind:
     def parse(value: object) -> Value:
         if value not in words:
             raise ValueError(f"expected one of {', '.join(words)}, found {value!r}")
         return str(value)
 
-    return parse
+    return Kind(parse, {"type": "string", "enum": [str(each) for each in words]})
 
 
 def _flag(value: object) -> Value:
@@ -107,6 +128,11 @@ def _weights(value: object) -> Value:
     return value
 
 
+_FRACTION = Kind(_fraction, {"type": "number", "minimum": 0, "maximum": 1})
+_FLAG = Kind(_flag, {"enum": [True, False, "true", "false"]})
+_NAME = Kind(_name, {"type": "string", "pattern": f"^{_TOPIC.pattern}$"})
+_WEIGHTS = Kind(_weights, {"type": "string", "pattern": "^[0-9]{1,4}(/[0-9]{1,4}){4}$"})
+
 SETTINGS: dict[str, Setting] = {
     "partitioner": Setting("murmur3", _one_of("murmur3", "murmur2", "crc32", "round_robin", "sticky")),
     "retention_hours": Setting(168, _whole(1, 1_000_000, unlimited=True)),
@@ -117,7 +143,7 @@ SETTINGS: dict[str, Setting] = {
     "cleanup": Setting("delete", _one_of(*Cleanup)),
     "min_compaction_lag": Setting("0s", _span(0)),
     "tombstone_retention": Setting("24h", _span(0)),
-    "dirty_ratio": Setting(0.5, _fraction),
+    "dirty_ratio": Setting(0.5, _FRACTION),
     "fsync": Setting("every", _one_of(*Fsync)),
     "fsync_interval": Setting("1s", _span(1)),
     "max_message_bytes": Setting(16 << 20, _whole(1 << 10, 1 << 30)),
@@ -128,15 +154,15 @@ SETTINGS: dict[str, Setting] = {
     # Of a topic that was given more partitions, those that its keys go to; 0 for all.
     "key_partitions": Setting(0, _whole(0, 10_000)),
     "min_insync_replicas": Setting(1, _whole(1, 100)),
-    "unclean_leader_election": Setting(False, _flag),
+    "unclean_leader_election": Setting(False, _FLAG),
     "visibility_timeout": Setting("30s", _span(1, SPAN_MS_MAX)),
     "max_attempts": Setting(4, _whole(1, 1_000)),
     "retry_backoff": Setting("1s", _span(1, DELAY_MS_MAX)),
     "retry_backoff_max": Setting("10m", _span(1, DELAY_MS_MAX)),
-    "dlq": Setting(True, _flag),
-    "dlq_topic": Setting("", _name),
+    "dlq": Setting(True, _FLAG),
+    "dlq_topic": Setting("", _NAME),
     "message_ttl": Setting("0s", _span(0)),
-    "lane_weights": Setting("50/25/15/7/3", _weights),
+    "lane_weights": Setting("50/25/15/7/3", _WEIGHTS),
     "starvation_after": Setting("30s", _span(1)),
 }
 

@@ -10,8 +10,8 @@ from goqueue.core.verbs import Code, Refusal
 
 RATE_MAX = 1_000_000
 _COUNT_MAX = 1 << 62
-_HEADERS_MAX = 32
-_TEXT_MAX = 1000
+HEADERS_MAX = 32
+TEXT_MAX = 1000
 _OFFSET_MAX = (1 << 63) - 1
 
 
@@ -19,10 +19,10 @@ def sieve_refusal(sieve: Sieve) -> Refusal | None:
     """Why letters cannot be told by such a sieve."""
     if sieve.reason and sieve.reason not in REASONS:
         return _invalid("reason", f"a letter died of {', '.join(REASONS)}, not of {sieve.reason[:40]!r}")
-    if len(sieve.group) > _TEXT_MAX:
-        return _invalid("group", f"a group's name has at most {_TEXT_MAX} characters")
-    if len(sieve.headers) > _HEADERS_MAX:
-        return _invalid("headers", f"a sieve asks for at most {_HEADERS_MAX} headers, not {len(sieve.headers)}")
+    if len(sieve.group) > TEXT_MAX:
+        return _invalid("group", f"a group's name has at most {TEXT_MAX} characters")
+    if len(sieve.headers) > HEADERS_MAX:
+        return _invalid("headers", f"a sieve asks for at most {HEADERS_MAX} headers, not {len(sieve.headers)}")
     for name, moment_ms in (("died_from_ms", sieve.died_from_ms), ("died_until_ms", sieve.died_until_ms)):
         if moment_ms is not None and not 0 <= moment_ms <= _OFFSET_MAX:
             return _invalid(name, f"a moment is given in milliseconds since 1970, not as {moment_ms}")

@@ -1,8 +1,9 @@
 """What may be set on a group: the known keys and what each accepts. They are stored as they were given."""
 
-from goqueue.core.cluster.durations import parse_duration_ms
+from goqueue.core.cluster.durations import format_duration, parse_duration_ms
 from goqueue.core.groups.assignment import Assignor
 from goqueue.core.groups.beginnings import EARLIEST, start_problem
+from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 Value = int | str | bool
 
@@ -15,7 +16,9 @@ DEFAULTS: dict[str, Value] = {
     "retry_backoff": "1s",
     "max_in_flight": 1000,
 }
-_NUMBERS = {"max_attempts": 1_000, "max_in_flight": 1_000_000}
+# The longest span of each key; the shortest is a millisecond.
+SPANS_MS = {"visibility_timeout": SPAN_MS_MAX, "retry_backoff": DELAY_MS_MAX}
+NUMBERS = {"max_attempts": 1_000, "max_in_flight": 1_000_000}
 
 
 def setting_problem(config: dict[str, object]) -> tuple[str, str] | None:
@@ -38,20 +41,20 @@ def _problem(key: str, value: object) -> str:
         return start_problem(value)
     if key == "key_ordered":
         return "" if isinstance(value, bool) else f"expected true or false, found {value!r}"
-    if key in _NUMBERS:
-        within = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _NUMBERS[key]
-        return "" if within else f"expected a whole number from 1 to {_NUMBERS[key]}, found {value!r}"
-    return _span_problem(value)
+    if key in NUMBERS:
+        within = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= NUMBERS[key]
+        return "" if within else f"expected a whole number from 1 to {NUMBERS[key]}, found {value!r}"
+    return _span_problem(value, SPANS_MS[key])
 
 
-def _span_problem(value: object) -> str:
+def _span_problem(value: object, most_ms: int) -> str:
     if not isinstance(value, str):
         return f"expected a span of time such as '30s', found {value!r}"
     try:
-        parse_duration_ms(value)
+        span_ms = parse_duration_ms(value)
     except ValueError as error:
         return str(error)
-    return ""
+    return "" if 1 <= span_ms <= most_ms else f"expected a span from 1ms to {format_duration(most_ms)}, found {value!r}"
 
 
 def changed(config: dict[str, Value], given: dict[str, object]) -> dict[str, Value]:

@@ -1,47 +1,76 @@
 """The JSON that comes in and goes out, as types: the names and kinds of fields are the contract with clients.
 
-What comes in is a `Draft`, what goes out a `View`. Unknown fields are ignored; `decoding.py` names the wrong one.
-Optional fields of an answer that do not apply are left out.
+What comes in is a `Draft`, what goes out a `View`. A field that a draft does not have is refused by name, and null in
+an optional one is as if it were left out: `decoding.py`. Optional fields of an answer that do not apply are left out.
+
+A bound of a field stands in its type, from where both the check and the OpenAPI document come. Where the core checks it
+and says better what is wrong, the type tells it to the document alone (`extra_json_schema`), with the core's numbers.
 """
 
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from goqueue.core.cluster.durations import LENGTH_MAX, PATTERN
+from goqueue.core.cluster.plan import NAME_BYTES_MAX, PARTITIONS_MAX
+from goqueue.core.cluster.topic_settings import SETTINGS
 from goqueue.core.verbs import Outcome
 
+MESSAGES_MAX = 100_000
+
+
+def config_schema(settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What the document says of a set of settings: all that there are; null takes one back to its default."""
+    kinds = {key: {"anyOf": [schema, {"type": "null"}]} for key, schema in settings.items()}
+    return {"properties": kinds, "additionalProperties": False}
+
+
 Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
+Hours = Annotated[int, Meta(ge=-1, le=1_000_000, extra_json_schema={"not": {"const": 0}})]
 Amount = Annotated[int, Meta(ge=-1, le=(1 << 62))]
-# For the document only: what is wrong with a name is said better where it is decided.
-TopicName = Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9._-]+$", "minLength": 1, "maxLength": 200})]
-PartitionCount = Annotated[int, Meta(ge=0, le=(1 << 31) - 1, extra_json_schema={"minimum": 1, "maximum": 10_000})]
+NAME_SCHEMA = {"pattern": r"^(?!__)(?!\.{1,2}$)[A-Za-z0-9._-]+$", "minLength": 1, "maxLength": NAME_BYTES_MAX}
+TopicName = Annotated[str, Meta(extra_json_schema=NAME_SCHEMA)]
+PartitionCount = Annotated[int, Meta(ge=1, le=PARTITIONS_MAX)]
+ReplicaCount = Annotated[int, Meta(ge=1, le=(1 << 31) - 1)]
 Priority = Literal["critical", "high", "normal", "low", "background"]
 Encoding = Literal["utf-8", "base64"]
 Acks = Literal["none", "leader", "all"]
-# For the document as well: what is wrong with a span or a moment is said where it is read.
-Span = Annotated[str, Meta(extra_json_schema={"pattern": "^([0-9]+(ms|s|m|h|d))+$"})]
+SPAN_SCHEMA = {"pattern": PATTERN, "maxLength": LENGTH_MAX}
+# What is wrong with a span or a moment is said where it is read.
+Span = Annotated[str, Meta(extra_json_schema=SPAN_SCHEMA)]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Config = dict[str, int | float | str | bool | None]
+TopicConfig = Annotated[Config, Meta(extra_json_schema=config_schema({k: each.schema for k, each in SETTINGS.items()}))]
 
 
-class TopicDraft(Struct):
-    """A topic to be made; what is left out has a default."""
+class Draft(Struct, forbid_unknown_fields=True):
+    """What comes in; see the module."""
+
+
+class TopicDraft(Draft):
+    """A topic to be made; what is left out has a default.
+
+    `partitions` is another name of `num_partitions`. With `if_not_exists` a topic that is there already is no conflict:
+    it stays as it is, and the answer is 200.
+    """
 
     name: TopicName
     num_partitions: PartitionCount | None = None
-    replication_factor: Count | None = None
-    retention_hours: Amount | None = None
+    partitions: PartitionCount | None = None
+    replication_factor: ReplicaCount | None = None
+    retention_hours: Hours | None = None
     retention_bytes: Amount | None = None
-    config: Config = {}
+    config: TopicConfig = {}
+    if_not_exists: bool = False
 
 
-class ConfigDraft(Struct):
+class ConfigDraft(Draft):
     """Settings to be changed; null takes one back to its default."""
 
-    config: Config
+    config: TopicConfig
 
 
-class MessageDraft(Struct):
+class MessageDraft(Draft):
     """One message. With `encoding` base64 key and value are base64, with `headers_encoding` the headers' values.
 
     With `delay` or `deliverAt` it is kept back; after `ttl` work queues deliver it no more.
@@ -65,15 +94,15 @@ class OneMessageDraft(MessageDraft):
     acks: Acks = "all"
 
 
-class MessagesDraft(Struct):
+class MessagesDraft(Draft):
     """Messages for one topic."""
 
-    messages: list[MessageDraft]
+    messages: Annotated[list[MessageDraft], Meta(min_length=1, max_length=MESSAGES_MAX)]
     acks: Acks = "all"
 
 
 class TopicMade(Struct):
-    """A topic that was made."""
+    """A topic that was made, or that was there already: then `created` is false."""
 
     name: str
     partitions: int
@@ -106,9 +135,9 @@ class TopicView(Struct):
 
 
 class TopicsView(Struct):
-    """All topics."""
+    """All topics: their names, or with `details` each of them."""
 
-    topics: list[TopicView]
+    topics: list[str | TopicView]
 
 
 class PartitionView(Struct):

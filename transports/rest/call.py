@@ -1,7 +1,7 @@
 """One request on its way through an endpoint: the question, the names in its path, and the broker to ask."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from attrs import define
 from msgspec import Struct, json
@@ -29,11 +29,15 @@ class Answering(Protocol):
 
 @define
 class Call:
-    """What an endpoint works with; `draining` says that the node takes no more requests soon."""
+    """What an endpoint works with: names from the path, and the fields of the query as their kinds read them.
+
+    `draining` says that the node takes no more requests soon.
+    """
 
     broker: Answering
     question: Question
     names: dict[str, str]
+    query: dict[str, Any]
     wall_ms: Callable[[], int]
     draining: Callable[[], bool]
     metrics: MetricsPage
@@ -58,7 +62,7 @@ class Call:
         content = self.question.body
         if content:
             check_content_type(self.question.headers.get(b"content-type", b""))
-        return decode_body(content, kind)
+        return decode_body(content, kind, is_lenient=self.question.is_lenient)
 
     def optional_body(self, kind: type[T]) -> T:
         """The body of the request as `kind`; none is one without fields."""

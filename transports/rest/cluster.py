@@ -29,6 +29,7 @@ from goqueue.core.cluster.verbs import (
 from goqueue.core.verbs import DescribePartitions, DescribeTopic, TopicReply
 from goqueue.transports.rest.call import PARTITION_MAX, Call, answer
 from goqueue.transports.rest.cluster_bodies import (
+    MOVES_MAX,
     ClusterHealthView,
     ClusterView,
     DrainedView,
@@ -48,11 +49,9 @@ from goqueue.transports.rest.cluster_bodies import (
     ScaledView,
     ScalingView,
 )
-from goqueue.transports.rest.decoding import flag, whole_number
+from goqueue.transports.rest.decoding import whole_number
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
-
-MOVES_MAX = 1000
 
 
 async def describe_cluster(call: Call) -> Answer:
@@ -145,8 +144,7 @@ async def _drain(call: Call, *, is_on: bool) -> Answer:
 async def forget_node(call: Call) -> Answer:
     """DELETE /admin/nodes/{node}."""
     node_id = call.names["node"]
-    accepts_loss = flag(call.question.parameters().get("accept_loss", "false"), "accept_loss")
-    await call.ask(ForgetNode(node_id, accepts_loss), type(None))
+    await call.ask(ForgetNode(node_id, call.query.get("accept_loss", False)), type(None))
     return answer(ForgottenView(node_id))
 
 
@@ -199,15 +197,11 @@ async def describe_scaling(call: Call) -> Answer:
 async def reassign(call: Call) -> Answer:
     """POST /admin/reassignment."""
     draft = call.body(ReassignDraft)
-    if not 0 < len(draft.partitions) <= MOVES_MAX:
-        raise invalid(f"partitions must be 1 to {MOVES_MAX}, not {len(draft.partitions)}", "partitions")
     if draft.throttle_bytes_per_sec:
         said = "what copies replicas is bounded by the setting cluster.catchUpRate of the nodes"
         raise invalid(said, "throttle_bytes_per_sec")
     for number, move in enumerate(draft.partitions):
         await _check_old_replicas(call, move, f"partitions[{number}]")
-        if not move.new_replicas:
-            raise invalid("new_replicas must name a node at least", f"partitions[{number}].new_replicas")
     moves = [ReplicaMove(move.topic, move.partition, move.new_replicas) for move in draft.partitions]
     await call.ask(Reassign(moves), type(None))
     wanted = {(move.topic, move.partition) for move in moves}

@@ -1,8 +1,12 @@
 """The JSON of the cluster, as types: nodes, moves of partitions, and what operators ask for."""
 
-from msgspec import UNSET, Struct, UnsetType
+from typing import Annotated
 
-from goqueue.transports.rest.bodies import Count, PartitionCount, TopicName
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from goqueue.transports.rest.bodies import Count, Draft, PartitionCount
+
+MOVES_MAX = 1000
 
 
 class NodeView(Struct):
@@ -63,11 +67,11 @@ class ClusterHealthView(Struct):
     problems: list[str]
 
 
-class PartitionsDraft(Struct):
+class PartitionsDraft(Draft):
     """How many partitions a topic is to have."""
 
     count: PartitionCount
-    replica_assignments: dict[str, list[str]] = {}
+    replica_assignments: Annotated[dict[str, list[str]], Meta(extra_json_schema={"maxProperties": 0})] = {}
 
 
 class ScaledView(Struct):
@@ -91,20 +95,20 @@ class ScalingView(Struct):
     is_complete: bool
 
 
-class MoveDraft(Struct):
+class MoveDraft(Draft):
     """Where a partition is to be; `old_replicas`, where given, have to be those that it has."""
 
-    topic: TopicName
+    topic: str
     partition: Count
-    new_replicas: list[str]
+    new_replicas: Annotated[list[str], Meta(min_length=1)]
     old_replicas: list[str] | None = None
 
 
-class ReassignDraft(Struct):
+class ReassignDraft(Draft):
     """Partitions to be moved, all of them or none; what copies them is bounded by the nodes' own setting."""
 
-    partitions: list[MoveDraft]
-    throttle_bytes_per_sec: Count = 0
+    partitions: Annotated[list[MoveDraft], Meta(min_length=1, max_length=MOVES_MAX)]
+    throttle_bytes_per_sec: Annotated[int, Meta(ge=0, extra_json_schema={"maximum": 0})] = 0
     timeout_per_partition_sec: Count = 0
 
 
@@ -168,7 +172,7 @@ class ReadmittedView(Struct):
     readmitted: bool = True
 
 
-class ElectionDraft(Struct):
+class ElectionDraft(Draft):
     """Where the first replicas are to lead: one partition, one topic, or all."""
 
     topic: str = ""

@@ -23,10 +23,10 @@ from goqueue.transports.rest.group_bodies import (
     AssignmentView,
     BeatDraft,
     CooperativeBeatView,
+    CooperativeJoinDraft,
     CooperativeLeftView,
     CooperativeView,
     Handover,
-    JoinDraft,
     MemberDraft,
     MemberSlot,
     RevokedDraft,
@@ -47,10 +47,7 @@ HANDOVERS: dict[GroupState, Handover] = {
 
 async def join(call: Call) -> Answer:
     """POST /groups/{group}/join/cooperative."""
-    draft = call.body(JoinDraft)
-    if draft.protocol == "eager":
-        raise invalid("protocol is cooperative here; eager members join at /join", "protocol")
-    return await joined(call, draft, eager=False)
+    return await joined(call, call.body(CooperativeJoinDraft), eager=False)
 
 
 async def heartbeat(call: Call) -> Answer:
@@ -103,7 +100,7 @@ async def leave(call: Call) -> Answer:
 
 async def describe_assignment(call: Call) -> Answer:
     """GET /groups/{group}/assignment: of one member, or of all."""
-    member_id = call.question.parameters().get("member_id")
+    member_id: str | None = call.query.get("member_id")
     group = await described(call)
     members = [member for member in group.members if member_id in (None, member.member_id)]
     if member_id is not None and not members:

@@ -31,7 +31,7 @@ async def reliability(call: Call) -> Answer:
 
 async def priority(call: Call) -> Answer:
     """GET /priority/stats."""
-    asked = MeasureLanes(call.question.parameters().get("topic", ""), everywhere=True)
+    asked = MeasureLanes(call.query.get("topic", ""), everywhere=True)
     measured = await call.ask(asked, LanesMeasured)
     totals, spans = LaneTotals(), LaneSpans()
     for lanes in _by_lane(measured).values():

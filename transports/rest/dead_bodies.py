@@ -1,19 +1,20 @@
 """The JSON of dead letters that comes in and goes out, as types: see `bodies.py`, whose rules hold here too."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from goqueue.transports.rest.bodies import Count, Encoding, Moment
+from goqueue.core.dead.requests import HEADERS_MAX, RATE_MAX, TEXT_MAX
+from goqueue.transports.rest.bodies import Count, Draft, Encoding, Moment
 
 
-class SieveDraft(Struct, kw_only=True):
+class SieveDraft(Draft, kw_only=True):
     """Which dead letters are meant: those that fit everything given; `since` and `until` are about when they died."""
 
-    reason: str = ""
-    group: str = ""
+    reason: Literal["", "max_attempts", "rejected", "expired"] = ""
+    group: Annotated[str, Meta(max_length=TEXT_MAX)] = ""
     key: str | None = None
-    headers: dict[str, str] = {}
+    headers: Annotated[dict[str, str], Meta(max_length=HEADERS_MAX)] = {}
     since: Moment | None = None
     until: Moment | None = None
     encoding: Encoding = "utf-8"
@@ -29,7 +30,7 @@ class RedriveDraft(PurgeDraft, kw_only=True):
     """Dead letters to be sent back, to where each came from or to one topic; `rate` is messages a second."""
 
     to: str = ""
-    rate: Count = 0
+    rate: Annotated[int, Meta(ge=0, le=RATE_MAX)] = 0
     limit: Count = 0
 
 

@@ -42,6 +42,7 @@ from goqueue.transports.rest.times import read_time, written_time
 T = TypeVar("T")
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1_000
+PAGE_END = r"|[0-9]{1,19}\.[0-9]{1,19}(-[0-9]{1,19}\.[0-9]{1,19})*"
 STARTED = 202
 FIELDS = {"died_from_ms": "since", "died_until_ms": "until"}
 
@@ -64,16 +65,14 @@ async def browse_of_source(call: Call) -> Answer:
 
 
 async def _browse(call: Call, topic: str) -> Answer:
-    parameters = call.question.parameters()
+    asked = call.query
     draft = SieveDraft(
-        reason=parameters.get("reason", ""), group=parameters.get("group", ""), key=parameters.get("key"),
-        headers=_asked_headers(call), since=parameters.get("since"), until=parameters.get("until"),
+        reason=asked.get("reason", ""), group=asked.get("group", ""), key=asked.get("key"),
+        headers=_asked_headers(asked.get("header", [])), since=asked.get("since"), until=asked.get("until"),
     )  # fmt: skip
-    request = BrowseDead(topic, _sieve(draft), LIMIT_DEFAULT)
-    if "limit" in parameters:
-        request.limit = whole_number(parameters["limit"], "limit", 1, LIMIT_MAX)
-    if parameters.get("after"):
-        request.after = _read_token(parameters["after"])
+    request = BrowseDead(topic, _sieve(draft), asked.get("limit", LIMIT_DEFAULT))
+    if asked.get("after"):
+        request.after = _read_token(asked["after"])
     found = await _ask(call, request, DeadLetters)
     view = DeadLettersView([_letter_view(topic, letter) for letter in found.letters])
     if found.after is not None:
@@ -81,24 +80,21 @@ async def _browse(call: Call, topic: str) -> Answer:
     return answer(view)
 
 
-def _asked_headers(call: Call) -> dict[str, str]:
+def _asked_headers(written: list[str]) -> dict[str, str]:
     """Headers as a query asks for them: `header=name=value`, several times if need be."""
     headers: dict[str, str] = {}
-    for name, text in call.question.fields():
-        if name == "header":
-            header, equals, value = text.partition("=")
-            if not equals:
-                raise invalid(f"header must be written name=value, not {text[:60]!r}", "header")
-            headers[header] = value
+    for text in written:
+        header, equals, value = text.partition("=")
+        if not equals:
+            raise invalid(f"header must be written name=value, not {text[:60]!r}", "header")
+        headers[header] = value
     return headers
 
 
 def _read_token(token: str) -> dict[int, int]:
     after: dict[int, int] = {}
     for part in token.split("-"):
-        partition, dot, offset = part.partition(".")
-        if not dot:
-            raise invalid("after must be what next was in the page before", "after")
+        partition, _, offset = part.partition(".")
         after[whole_number(partition, "after", most=PARTITION_MAX)] = whole_number(offset, "after")
     return after
 
@@ -119,7 +115,7 @@ async def purge(call: Call) -> Answer:
 
 async def list_redrives(call: Call) -> Answer:
     """GET /redrives."""
-    topic = call.question.parameters().get("topic", "")
+    topic = call.query.get("topic", "")
     redrives: list[RedriveReply] = await call.ask(ListRedrives(topic), list)
     return answer(RedrivesView([_redrive_view(one) for one in redrives]))
 

@@ -4,6 +4,7 @@ Invariant: whatever the bytes, a `RestError` is all that comes out besides the m
 """
 
 import re
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
 from goqueue.core.verbs import Code
 from goqueue.transports.rest.errors import RestError, invalid
+from goqueue.transports.rest.shapes import names_at, relaxed, words_at
 
 T = TypeVar("T")
 
@@ -18,8 +20,11 @@ T = TypeVar("T")
 DIGITS_MAX = 19
 INT64_MAX = (1 << 63) - 1
 _PLACE = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
+NULL_FOUND, UNKNOWN_FOUND = "got `null`", "unknown field"
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _DECODERS: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+_NO_WORD = re.compile(r"Invalid enum value (?P<found>.*)", re.DOTALL)
 _TYPES = str.maketrans("", "", "`")
 
 
@@ -30,12 +35,12 @@ def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     return known
 
 
-def decode_body(body: bytes | bytearray, kind: type[T]) -> T:
-    """The body as `kind`."""
+def decode_body(body: bytes | bytearray, kind: type[T], *, is_lenient: bool = False) -> T:
+    """The body as `kind`; a lenient one may have fields that `kind` does not have."""
     try:
-        return _decoder(kind).decode(body)
+        return _decoded(body, kind, is_lenient=is_lenient)
     except msgspec.ValidationError as error:
-        raise _wrong_field(str(error)) from None
+        raise _wrong_field(str(error), kind) from None
     except msgspec.DecodeError as error:
         raise RestError(400, "malformed_json", f"the body is no JSON: {error}", "body") from None
     except UnicodeDecodeError:
@@ -44,7 +49,17 @@ def decode_body(body: bytes | bytearray, kind: type[T]) -> T:
         raise RestError(400, "malformed_json", "the body is nested too deeply", "body") from None
 
 
-def _wrong_field(said: str) -> RestError:
+def _decoded(body: bytes | bytearray, kind: type[T], *, is_lenient: bool) -> T:
+    try:
+        return _decoder(kind).decode(body)
+    except msgspec.ValidationError as error:
+        said = str(error)
+        if NULL_FOUND not in said and not (is_lenient and UNKNOWN_FOUND in said):
+            raise
+    return msgspec.convert(relaxed(msgspec.json.decode(body), kind, is_lenient=is_lenient), kind)
+
+
+def _wrong_field(said: str, kind: type[Any]) -> RestError:
     place = _PLACE.search(said)
     path = place["path"] if place else ""
     sentence = said[: place.start()] if place else said
@@ -52,8 +67,22 @@ def _wrong_field(said: str) -> RestError:
     if missing:
         field = f"{path}.{missing['name']}" if path else missing["name"]
         return RestError(400, Code.INVALID, f"{field} is required", field)
+    stranger = _UNKNOWN.match(sentence)
+    if stranger:
+        return unknown("field", stranger["name"], names_at(kind, path), f"{path}." if path else "")
+    misspelt = _NO_WORD.match(sentence)
+    if misspelt:
+        words = ", ".join(each or "nothing" for each in words_at(kind, path))
+        return invalid(f"{path} must be one of {words}, not {misspelt['found']}", path)
     sentence = sentence.translate(_TYPES)
     return invalid(f"{path or 'the body'}: {sentence[:1].lower()}{sentence[1:]}", path or "body")
+
+
+def unknown(what: str, name: str, known: list[str], place: str = "") -> RestError:
+    """The error for a name that is none of those known at a place, such as `messages[3].`."""
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}" if known else "there are none here"
+    return RestError(400, "unknown_field", f"there is no {what} {place}{name}; {hint}", f"{place}{name}")
 
 
 def whole_number(text: str, field: str, least: int = 0, most: int = INT64_MAX) -> int:
@@ -88,7 +117,7 @@ def span_ns(text: str, field: str, most_ns: int) -> int:
 def span_ms(text: str, field: str, most_ms: int, least_ms: int = 0) -> int:
     """A span of time, in milliseconds."""
     try:
-        spanned = parse_duration_ms(text[:40])
+        spanned = parse_duration_ms(text)
     except ValueError as error:
         raise invalid(f"{field}: {error}", field) from None
     if spanned > most_ms:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from goqueue.transports.rest.bodies import Moment, Priority, Span
+from goqueue.transports.rest.bodies import Draft, Moment, Priority, Span
 
 
 class WheelView(Struct):
@@ -26,7 +26,7 @@ class DelayView(Struct):
     wheel: WheelView
 
 
-class DelayDraft(Struct):
+class DelayDraft(Draft):
     """When a delayed message is to be delivered instead: after a span from now, or at a time."""
 
     delay: Span | None = None

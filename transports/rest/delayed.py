@@ -13,7 +13,7 @@ from goqueue.core.delay.verbs import (
 )
 from goqueue.core.records.record import Record
 from goqueue.core.verbs import DescribeTopic, TopicReply
-from goqueue.transports.rest.call import PARTITION_MAX, Call, answer
+from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, due, message_view
 from goqueue.transports.rest.decoding import whole_number
 from goqueue.transports.rest.delay_bodies import CancelledView, DelayDraft, DelayedView, DelayedViews
@@ -23,18 +23,15 @@ from goqueue.transports.rest.times import written_time
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1_000
-TOKEN_PARTS = 3
+PAGE_END = r"|[0-9]{1,19}\.[0-9]{1,19}\.[0-9]{1,19}"
 FIELDS = {"delay_ms": "delay", "due_ms": "deliverAt"}
 
 
 async def list_delayed(call: Call) -> Answer:
     """GET /topics/{topic}/delayed."""
-    parameters = call.question.parameters()
-    request = ListDelayed(call.topic, LIMIT_DEFAULT)
-    if "limit" in parameters:
-        request.limit = whole_number(parameters["limit"], "limit", 1, LIMIT_MAX)
-    if parameters.get("after"):
-        request.after = _read_token(parameters["after"])
+    request = ListDelayed(call.topic, call.query.get("limit", LIMIT_DEFAULT))
+    if call.query.get("after"):
+        request.after = _read_token(call.query["after"])
     found = await call.ask(request, DelayedMessages)
     view = DelayedViews([_line(message) for message in found.messages], found.count)
     if found.after is not None:
@@ -43,10 +40,7 @@ async def list_delayed(call: Call) -> Answer:
 
 
 def _read_token(token: str) -> tuple[int, int, int]:
-    parts = token.split(".")
-    if len(parts) != TOKEN_PARTS:
-        raise invalid("after must be what next was in the page before", "after")
-    due_ms, partition, offset = (whole_number(part, "after") for part in parts)
+    due_ms, partition, offset = (whole_number(part, "after") for part in token.split("."))
     return due_ms, partition, offset
 
 
@@ -59,9 +53,9 @@ async def get_delayed(call: Call) -> Answer:
 
 async def _asked_partition(call: Call) -> int:
     """The partition in the query; a topic of one needs none."""
-    written = call.question.parameters().get("partition")
-    if written is not None:
-        return whole_number(written, "partition", most=PARTITION_MAX)
+    asked: int | None = call.query.get("partition")
+    if asked is not None:
+        return asked
     topic = await call.ask(DescribeTopic(call.topic), TopicReply)
     if topic.partitions != 1:
         raise invalid(f"partition is required: {call.topic} has {topic.partitions}", "partition")

@@ -13,17 +13,22 @@ from goqueue.transports.http1.gate import HttpError
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.call import Answering, Call
+from goqueue.transports.rest.entrance import entrance, entrance_page
 from goqueue.transports.rest.errors import INTERNAL, RETRY_AFTER_S, RestError, error_body
 from goqueue.transports.rest.exchange import Answer, Question
 from goqueue.transports.rest.openapi import document
 from goqueue.transports.rest.page import page
+from goqueue.transports.rest.parameters import read_query
 from goqueue.transports.rest.routes import PREFIX, MethodNotAllowed, allowed, match
 
 log = logging.getLogger(__name__)
 
 OPENAPI_PATHS = {"/openapi.json", f"/{PREFIX}/openapi.json"}
 PAGE_PATHS = {"/docs", f"/{PREFIX}/docs"}
+ROOT_PATHS = {"/", f"/{PREFIX}", f"/{PREFIX}/"}
 READING_METHODS = ("GET", "HEAD")
+HTML = "text/html; charset=utf-8"
+VARIES = (("Vary", "Accept"),)
 
 
 class Edge(Protocol):
@@ -73,10 +78,11 @@ class Rest:
             return _options(path)
         if method == "HEAD":
             method = "GET"
-        if path in OPENAPI_PATHS or path in PAGE_PATHS:
-            return _described(method, path)
+        if path in OPENAPI_PATHS or path in PAGE_PATHS or path in ROOT_PATHS:
+            return _described(method, path, question)
         route, names = match(method, path)
-        call = Call(self._broker, question, names, self._wall_ms, self._is_draining, self._metrics)
+        query = read_query(route.query, question) if question.query or route.has_required_query else {}
+        call = Call(self._broker, question, names, query, self._wall_ms, self._is_draining, self._metrics)
         return await route.serve(call)
 
     def leave(self) -> None:
@@ -106,16 +112,21 @@ def rejection(error: HttpError) -> Answer:
     return Answer(error.status_hint, error_body(error.code, str(error), error.field), headers=headers)
 
 
-def _described(method: str, path: str) -> Answer:
+def _described(method: str, path: str, question: Question) -> Answer:
     if method not in READING_METHODS:
         raise MethodNotAllowed(method, path, ("GET",))
     if path in OPENAPI_PATHS:
         return Answer(200, document())
-    return Answer(200, page(), "text/html; charset=utf-8")
+    if path in PAGE_PATHS:
+        return Answer(200, page(), HTML)
+    # Browsers name HTML in Accept; programs that do not say what they take are given JSON.
+    if "text/html" in question.header(b"accept"):
+        return Answer(200, entrance_page(), HTML, headers=VARIES)
+    return Answer(200, entrance(), headers=VARIES)
 
 
 def _options(path: str) -> Answer:
-    described = path in OPENAPI_PATHS or path in PAGE_PATHS
+    described = path in OPENAPI_PATHS or path in PAGE_PATHS or path in ROOT_PATHS
     methods = ("GET",) if described or path == "*" else allowed(path)
     if not methods:
         raise RestError(404, "not_found", f"there is nothing at {path[:200]}", "path")

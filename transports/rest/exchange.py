@@ -36,9 +36,10 @@ class Question:
         """The text of a header; empty when there is none."""
         return self.headers.get(name, b"").decode("latin-1")
 
-    def parameters(self) -> dict[str, str]:
-        """The query, decoded; of a name that comes twice the last counts."""
-        return dict(self.fields()) if self.query else {}
+    @property
+    def is_lenient(self) -> bool:
+        """Whether the client asks to have unknown fields ignored."""
+        return self.headers.get(b"x-lenient") in (b"1", b"true")
 
     def fields(self) -> list[tuple[str, str]]:
         """The names and values of the query, decoded, in their order."""

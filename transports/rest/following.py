@@ -16,7 +16,7 @@ from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_vie
 from goqueue.transports.rest.decoding import whole_number
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
-from goqueue.transports.rest.reading import Range, asked_range, content_bytes, fetch, follows, read_messages, records
+from goqueue.transports.rest.reading import Range, asked_range, content_bytes, fetch, read_messages, records
 
 EVENTS = "text/event-stream"
 LINES = "application/x-ndjson"
@@ -28,17 +28,16 @@ PART_BYTES = 64 << 10
 
 async def read_or_follow(call: Call) -> Answer:
     """GET /topics/{topic}/partitions/{partition}/messages, with or without `follow`."""
-    parameters = call.question.parameters()
-    if not follows(parameters):
+    if not call.query.get("follow"):
         return await read_messages(call)
-    if "to_time" in parameters:
+    if "to_time" in call.query:
         raise invalid("to_time cannot be combined with follow", "to_time")
     last_event = call.question.header(b"last-event-id")
     if last_event:
         # A browser resumes a stream of events behind the last one that it saw.
-        parameters["offset"] = str(whole_number(last_event, "Last-Event-ID") + 1)
-        parameters.pop("from_time", None)
-    wanted = await asked_range(call, parameters)
+        call.query["offset"] = whole_number(last_event, "Last-Event-ID") + 1
+        call.query.pop("from_time", None)
+    wanted = await asked_range(call)
     # What is wrong with the request is found by the first fetch, while it can still be said with a status.
     first = await fetch(call, wanted, wanted.offset, 0)
     as_events = EVENTS in call.question.header(b"accept")

@@ -7,10 +7,29 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from goqueue.core.groups.assignment import Assignor
+from goqueue.core.groups.plan import NAME_LENGTH_MAX, TOPICS_MAX
+from goqueue.core.groups.settings import NUMBERS, SPANS_MS
 from goqueue.core.verbs import Outcome
-from goqueue.transports.rest.bodies import Config, Count, Priority, TopicName
+from goqueue.transports.rest.bodies import SPAN_SCHEMA, Config, Count, Draft, Priority, Span, TopicName, config_schema
 
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Start = Annotated[int, Meta(ge=0, le=(1 << 63) - 2)]
+Name = Annotated[str, Meta(max_length=NAME_LENGTH_MAX)]
+GroupConfig = Annotated[
+    Config,
+    Meta(
+        extra_json_schema=config_schema(
+            {
+                "assignor": {"type": "string", "enum": [*Assignor]},
+                "start": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
+                "key_ordered": {"type": "boolean"},
+                **{key: {"type": "string", **SPAN_SCHEMA} for key in SPANS_MS},
+                **{key: {"type": "integer", "minimum": 1, "maximum": most} for key, most in NUMBERS.items()},
+            }
+        )
+    ),
+]
 Mode = Literal["exclusive", "shared"]
 Protocol = Literal["eager", "cooperative"]
 # What the members of a group speak: none has members, mixed has both kinds.
@@ -22,52 +41,64 @@ Handover = Literal["none", "assigning", "revoking"]
 # --- what comes in
 
 
-class SettingsDraft(Struct, kw_only=True):
+class SettingsDraft(Draft, kw_only=True):
     """Settings of a group, in `config` or by their names; null there takes one back to its default."""
 
-    config: Config = {}
+    config: GroupConfig = {}
     mode: Mode | None = None
     key_ordered: bool | None = None
-    visibility_timeout: str | None = None
-    max_attempts: int | None = None
-    retry_backoff: str | None = None
-    max_in_flight: int | None = None
-    start: str | Number | None = None
+    visibility_timeout: Span | None = None
+    max_attempts: Annotated[int, Meta(ge=1, le=NUMBERS["max_attempts"])] | None = None
+    retry_backoff: Span | None = None
+    max_in_flight: Annotated[int, Meta(ge=1, le=NUMBERS["max_in_flight"])] | None = None
+    start: str | Start | None = None
 
 
-class JoinDraft(SettingsDraft, kw_only=True):
+class MembershipDraft(SettingsDraft, kw_only=True):
     """A membership: a new one, or with `member_id` the one there is; settings are for a group that this makes."""
 
-    client_id: str
-    topics: list[TopicName]
+    client_id: Name
+    topics: Annotated[list[TopicName], Meta(min_length=1, max_length=TOPICS_MAX)]
     member_id: str = ""
-    instance_id: str = ""
-    session_timeout: str | None = None
-    assignor: str = ""
+    instance_id: Name = ""
+    session_timeout: Span | None = None
+    assignor: Literal["", "sticky", "roundrobin", "range"] = ""
+
+
+class JoinDraft(MembershipDraft, kw_only=True):
+    """A membership by either protocol, eager if none is named."""
+
     protocol: Protocol | None = None
 
 
-class BeatDraft(Struct):
+class CooperativeJoinDraft(MembershipDraft, kw_only=True):
+    """A membership by the cooperative protocol."""
+
+    protocol: Literal["cooperative"] | None = None
+
+
+class BeatDraft(Draft):
     """A member lives, and follows the assignment of `generation`."""
 
     member_id: str
     generation: Number
 
 
-class MemberDraft(Struct):
-    """Which member it is about."""
+class MemberDraft(Draft):
+    """Which member it is about; `generation` is taken for courtesy, for a member may leave in any."""
 
     member_id: str
+    generation: Number | None = None
 
 
-class Slot(Struct):
+class Slot(Draft):
     """One partition."""
 
     topic: str
     partition: Count
 
 
-class RevokedDraft(Struct):
+class RevokedDraft(Draft):
     """What a member has let go of, since an answer of `generation` asked it to."""
 
     member_id: str
@@ -75,7 +106,7 @@ class RevokedDraft(Struct):
     revoked_partitions: list[Slot | str] = []
 
 
-class CommitDraft(Struct):
+class CommitDraft(Draft):
     """The next offsets to be read, by topic and partition; the generation is the present one if none is named."""
 
     offsets: dict[str, dict[str, Number]]
@@ -83,7 +114,7 @@ class CommitDraft(Struct):
     generation: Number | None = None
 
 
-class ResetDraft(Struct):
+class ResetDraft(Draft):
     """Where a group is to go on; all partitions of the topic if none are named."""
 
     topic: str
@@ -200,9 +231,9 @@ class GroupView(Struct):
 
 
 class GroupsView(Struct):
-    """All groups."""
+    """All groups: their names, or with `details` each of them."""
 
-    groups: list[GroupView]
+    groups: list[str | GroupView]
 
 
 class GroupGone(Struct):

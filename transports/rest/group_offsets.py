@@ -74,7 +74,7 @@ def _refused_view(one: CommitRefusal) -> CommitRefusedView:
 
 async def fetch_offsets(call: Call) -> Answer:
     """GET /groups/{group}/offsets."""
-    topic = call.question.parameters().get("topic")
+    topic: str | None = call.query.get("topic")
     found: list[GroupOffset] = await call.ask(FetchOffsets(call.group, [] if topic is None else [topic]), list)
     view = OffsetsView({}, {})
     for one in found:

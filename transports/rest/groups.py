@@ -31,9 +31,11 @@ SHORTHANDS = ("key_ordered", "visibility_timeout", "max_attempts", "retry_backof
 
 
 async def list_groups(call: Call) -> Answer:
-    """GET /groups."""
+    """GET /groups: names, or all of each."""
     groups: list[GroupReply] = await call.ask(ListGroups(), list)
-    return answer(GroupsView([group_view(group) for group in groups]))
+    if call.query.get("details"):
+        return answer(GroupsView([group_view(group) for group in groups]))
+    return answer(GroupsView([group.group for group in groups]))
 
 
 async def describe_group(call: Call) -> Answer:

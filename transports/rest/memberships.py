@@ -11,7 +11,15 @@ from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.decoding import span_ns
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
-from goqueue.transports.rest.group_bodies import BeatDraft, BeatView, JoinDraft, JoinedView, LeftView, MemberDraft
+from goqueue.transports.rest.group_bodies import (
+    BeatDraft,
+    BeatView,
+    JoinDraft,
+    JoinedView,
+    LeftView,
+    MemberDraft,
+    MembershipDraft,
+)
 from goqueue.transports.rest.groups import as_written, shorthands, slot_names
 
 
@@ -21,7 +29,7 @@ async def join(call: Call) -> Answer:
     return await joined(call, draft, eager=draft.protocol != "cooperative")
 
 
-async def joined(call: Call, draft: JoinDraft, *, eager: bool) -> Answer:
+async def joined(call: Call, draft: MembershipDraft, *, eager: bool) -> Answer:
     """The membership that a draft asks for."""
     given = shorthands(draft)
     config = {key: value for key, value in draft.config.items() if value is not None}

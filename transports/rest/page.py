@@ -55,7 +55,7 @@ def _call(route: Route) -> str:
     inside = ""
     if route.query:
         rows = "".join(
-            f"<tr><td><code>{escape(field.name)}</code></td><td>{escape(field.kind)}</td>"
+            f"<tr><td><code>{escape(field.name)}</code></td><td>{escape(field.kind.name)}</td>"
             f"<td>{escape(field.meaning)}</td></tr>"
             for field in route.query
         )

@@ -21,11 +21,9 @@ from goqueue.core.records.batch import Header, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.core.work.verbs import PollWork
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
-from goqueue.transports.rest.decoding import one_of, span_ms, span_ns, whole_number
 from goqueue.transports.rest.errors import RestError, invalid, refused
 from goqueue.transports.rest.exchange import Answer
 from goqueue.transports.rest.group_bodies import LeftOutView, PolledView, PolledViews
@@ -37,7 +35,8 @@ MESSAGES_DEFAULT = 500
 # A lease ends, and what one process has not begun by then another begins.
 LEASES_DEFAULT = 100
 MESSAGES_MAX = 10_000
-WAIT_MAX_NS = 60 * 1_000_000_000
+WAIT_MS_MAX = 60_000
+MS_NS = 1_000_000
 # Of batches as they are stored.
 BATCH_BYTES_MAX = 1 << 20
 
@@ -149,16 +148,7 @@ def _asked(call: Call) -> Asked:
         raise RestError(
             FORBIDDEN, "origin_not_allowed", "a poll moves on, and a link may not do that", "sec-fetch-site"
         )
-    parameters = call.question.parameters()
-    if "member_id" not in parameters:
-        raise invalid("member_id is required", "member_id")
-    asked = Asked(parameters["member_id"])
-    if "max_messages" in parameters:
-        asked.messages_max = whole_number(parameters["max_messages"], "max_messages", 1, MESSAGES_MAX)
-    if "timeout" in parameters:
-        asked.wait_ns = span_ns(parameters["timeout"], "timeout", WAIT_MAX_NS)
-    if "isolation" in parameters:
-        one_of(parameters["isolation"], "isolation", "read_uncommitted", "read_committed")
-    if "visibility_timeout" in parameters:
-        asked.visibility_ms = span_ms(parameters["visibility_timeout"], "visibility_timeout", SPAN_MS_MAX, 1)
-    return asked
+    query = call.query
+    return Asked(
+        query["member_id"], query.get("max_messages"), query.get("timeout", 0) * MS_NS, query.get("visibility_timeout")
+    )

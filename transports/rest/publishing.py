@@ -11,11 +11,10 @@ from goqueue.transports.rest.bodies import (
 )
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import new_record, new_records
-from goqueue.transports.rest.errors import invalid, refused, respelled
+from goqueue.transports.rest.errors import refused, respelled
 from goqueue.transports.rest.exchange import Answer
 from goqueue.transports.rest.times import written_time
 
-MESSAGES_MAX = 100_000
 NOWHERE = -1
 # What a refused message's field is called by whom it comes from: of batches only brokers speak.
 FIELDS = {"batch": "value", "delay_ms": "delay", "due_ms": "deliverAt", "ttl_ms": "ttl"}
@@ -24,8 +23,6 @@ FIELDS = {"batch": "value", "delay_ms": "delay", "due_ms": "deliverAt", "ttl_ms"
 async def publish_messages(call: Call) -> Answer:
     """POST /topics/{topic}/messages: each message has a result of its own."""
     draft = call.body(MessagesDraft)
-    if not 1 <= len(draft.messages) <= MESSAGES_MAX:
-        raise invalid(f"messages must hold from 1 to {MESSAGES_MAX} messages", "messages")
     results = await _publish(call, new_records(draft.messages), draft.acks)
     views = [
         _published_view(result, message.priority)

@@ -16,14 +16,14 @@ from goqueue.core.verbs import Code, DescribePartitions, Fetch, Fetched, FindOff
 from goqueue.transports.rest.bodies import MessagesView, MessageView
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
-from goqueue.transports.rest.decoding import flag, one_of, span_ns, whole_number
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
 from goqueue.transports.rest.times import read_time
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 10_000
-WAIT_MAX_NS = 60 * 1_000_000_000
+WAIT_MS_MAX = 60_000
+MS_NS = 1_000_000
 PAGE_BYTES = 4 << 20
 FETCH_BYTES = 1 << 20
 # Keys, values and headers in the answer to a poll; between it and the batches as they are stored lies compression.
@@ -53,8 +53,7 @@ class Page:
 
 async def read_messages(call: Call) -> Answer:
     """GET /topics/{topic}/partitions/{partition}/messages."""
-    parameters = call.question.parameters()
-    wanted = await asked_range(call, parameters)
+    wanted = await asked_range(call)
     page = Page([], wanted.offset)
     while await _read_on(call, wanted, page):
         pass
@@ -63,29 +62,20 @@ async def read_messages(call: Call) -> Answer:
     return answer(MessagesView(page.views, page.next_offset))
 
 
-def follows(parameters: dict[str, str]) -> bool:
-    """Whether messages are asked for as they come."""
-    return "follow" in parameters and flag(parameters["follow"], "follow")
-
-
-async def asked_range(call: Call, parameters: dict[str, str]) -> Range:
+async def asked_range(call: Call) -> Range:
     """The range that path and query ask for."""
-    limit: int | None = None if follows(parameters) else LIMIT_DEFAULT
-    if "limit" in parameters:
-        limit = whole_number(parameters["limit"], "limit", 1, LIMIT_MAX)
-    wait_ns = span_ns(parameters["wait"], "wait", WAIT_MAX_NS) if "wait" in parameters else 0
-    if "isolation" in parameters:
-        one_of(parameters["isolation"], "isolation", "read_uncommitted", "read_committed")
-    if "offset" in parameters and "from_time" in parameters:
+    asked = call.query
+    limit = asked.get("limit", None if asked.get("follow") else LIMIT_DEFAULT)
+    if "offset" in asked and "from_time" in asked:
         raise invalid("offset and from_time both say where to begin; give one", "from_time")
     partition = call.partition
-    wanted = Range(call.topic, partition, 0, None, limit, wait_ns)
-    if "to_time" in parameters:
-        wanted.end = await _end_at(call, wanted, parameters["to_time"])
-    if "offset" in parameters:
-        wanted.offset = whole_number(parameters["offset"], "offset")
-    elif "from_time" in parameters:
-        wanted.offset = await _offset_at(call, wanted, parameters["from_time"], "from_time")
+    wanted = Range(call.topic, partition, 0, None, limit, asked.get("wait", 0) * MS_NS)
+    if "to_time" in asked:
+        wanted.end = await _end_at(call, wanted, asked["to_time"])
+    if "offset" in asked:
+        wanted.offset = asked["offset"]
+    elif "from_time" in asked:
+        wanted.offset = await _offset_at(call, wanted, asked["from_time"], "from_time")
     else:
         wanted.offset = await _first_offset(call, wanted)
     return wanted

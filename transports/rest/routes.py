@@ -8,6 +8,9 @@ from urllib.parse import unquote
 
 from attrs import define, field
 
+from goqueue.core.dead.letters import REASONS
+from goqueue.core.dead.requests import TEXT_MAX
+from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest import (
     bodies,
@@ -27,25 +30,17 @@ from goqueue.transports.rest import (
     memberships,
     polling,
     publishing,
+    reading,
     settling,
     topics,
     work_bodies,
 )
-from goqueue.transports.rest.call import Endpoint
+from goqueue.transports.rest.call import PARTITION_MAX, Endpoint
 from goqueue.transports.rest.errors import RestError
 from goqueue.transports.rest.exchange import JSON
+from goqueue.transports.rest.parameters import Parameter, moment, span, text, token, truth, whole, word
 
 PREFIX = "v1"
-
-
-@define
-class Parameter:
-    """A field of the query: its name, the JSON type it is read as, and what it means."""
-
-    name: str
-    kind: str
-    meaning: str
-    is_required: bool = False
 
 
 @define
@@ -64,52 +59,65 @@ class Route:
     refusals: tuple[int, ...] = ()
     streams: bool = False
     content_type: str = JSON
+    # Another status of success, with the same body.
+    other_status: int | None = None
     # What the segments in braces stand for, in their order.
     names: tuple[str, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.names = tuple(segment[1:-1] for segment in self.path.split("/") if segment.startswith("{"))
 
+    @property
+    def has_required_query(self) -> bool:
+        """Whether a request without a query lacks something."""
+        return any(parameter.is_required for parameter in self.query)
 
+
+ISOLATION = Parameter("isolation", word("read_uncommitted", "read_committed"), "Whether open transactions are read.")
+DETAILS = (Parameter("details", truth(), "Say all of each, and not only its name."),)
 READING = (
-    Parameter("offset", "integer", "The first message wanted; without it and from_time, the earliest there is."),
-    Parameter("from_time", "date-time", "Begin at the first message at or after this time."),
-    Parameter("to_time", "date-time", "End before the first message at or after this time."),
-    Parameter("limit", "integer", "At most so many messages: 1 to 10000, 100 if not said; endless with follow."),
-    Parameter("wait", "duration", "With no message there, wait so long for one: at most 60s."),
-    Parameter("isolation", "string", "read_uncommitted or read_committed."),
-    Parameter("follow", "boolean", "Send messages as they come, as NDJSON, or as events for text/event-stream."),
+    Parameter("offset", whole(), "The first message wanted; without it and from_time, the earliest there is."),
+    Parameter("from_time", moment(), "Begin at the first message at or after this time."),
+    Parameter("to_time", moment(), "End before the first message at or after this time."),
+    Parameter("limit", whole(1, reading.LIMIT_MAX), "At most so many messages: 100 if not said; endless with follow."),
+    Parameter("wait", span(0, reading.WAIT_MS_MAX), "With no message there, wait so long for one: at most 60s."),
+    ISOLATION,
+    Parameter("follow", truth(), "Send messages as they come, as NDJSON, or as events for text/event-stream."),
 )
-OFFSETS = (Parameter("topic", "string", "Of this topic alone."),)
-MEMBER = (Parameter("member_id", "string", "Of this member alone."),)
+OFFSETS = (Parameter("topic", text(), "Of this topic alone."),)
+MEMBER = (Parameter("member_id", text(), "Of this member alone."),)
 POLLING = (
-    Parameter("member_id", "string", "Who asks.", is_required=True),
-    Parameter("max_messages", "integer", "At most so many messages: 1 to 10000, or 500, of a shared group 100."),
-    Parameter("visibility_timeout", "duration", "Of a shared group: how long the messages are the member's."),
-    Parameter("timeout", "duration", "With no message there, wait so long for one: at most 60s."),
-    Parameter("isolation", "string", "read_uncommitted or read_committed."),
-)
+    Parameter("member_id", text(), "Who asks.", is_required=True),
+    Parameter("max_messages", whole(1, polling.MESSAGES_MAX), "At most so many: 500, or 100 of a shared group."),
+    Parameter(
+        "visibility_timeout", span(1, SPAN_MS_MAX),
+        "Of a shared group: how long the messages are the member's, from 1ms to 12h.",
+    ),
+    Parameter("timeout", span(0, polling.WAIT_MS_MAX), "With no message there, wait so long for one: at most 60s."),
+    ISOLATION,
+)  # fmt: skip
 DELAYED = (
-    Parameter("limit", "integer", "At most so many: 1 to 1000, 100 if not said."),
-    Parameter("after", "string", "What `next` was in the page before."),
+    Parameter("limit", whole(1, delayed.LIMIT_MAX), "At most so many: 100 if not said."),
+    Parameter("after", token(delayed.PAGE_END), "What `next` was in the page before."),
 )
-SCHEDULED = (Parameter("partition", "integer", "Which partition; a topic of one needs none."),)
+SCHEDULED = (Parameter("partition", whole(0, PARTITION_MAX), "Which partition; a topic of one needs none."),)
 LETTERS = (
-    *DELAYED,
-    Parameter("reason", "string", "That died of this: max_attempts, rejected or expired."),
-    Parameter("group", "string", "That died in this group."),
-    Parameter("key", "string", "With this key."),
-    Parameter("header", "string", "With this header, written name=value; several may be asked for."),
-    Parameter("since", "date-time", "That died at this time or later."),
-    Parameter("until", "date-time", "That died before this time."),
+    Parameter("limit", whole(1, dead_letters.LIMIT_MAX), "At most so many: 100 if not said."),
+    Parameter("after", token(dead_letters.PAGE_END), "What `next` was in the page before."),
+    Parameter("reason", word(*REASONS), "That died of this."),
+    Parameter("group", text(TEXT_MAX), "That died in this group."),
+    Parameter("key", text(), "With this key."),
+    Parameter("header", text(), "With this header, written name=value; several may be asked for.", is_repeated=True),
+    Parameter("since", moment(), "That died at this time or later."),
+    Parameter("until", moment(), "That died before this time."),
 )
-REDRIVEN = (Parameter("topic", "string", "Of this topic of dead letters alone."),)
-LANES = (Parameter("topic", "string", "Of this topic alone."),)
-VERBOSE = (Parameter("verbose", "boolean", "Accepted; the answer always has the checks."),)
+REDRIVEN = (Parameter("topic", text(), "Of this topic of dead letters alone."),)
+LANES = (Parameter("topic", text(), "Of this topic alone."),)
+VERBOSE = (Parameter("verbose", truth(), "Accepted; the answer always has all that there is."),)
 TOPIC = "/topics/{topic}"
 MESSAGES = "/topics/{topic}/partitions/{partition}/messages"
 GROUP = "/groups/{group}"
-LOSS = (Parameter("accept_loss", "boolean", "What only that node has may be lost."),)
+LOSS = (Parameter("accept_loss", truth(), "What only that node has may be lost."),)
 ADMIN = "/admin/topics/{topic}"
 NODE = "/admin/nodes/{node}"
 MOVE = "/admin/reassignment/{id}"
@@ -117,8 +125,8 @@ LATER = "/topics/{topic}/delayed/{partition}/{offset}"
 
 ROUTES: tuple[Route, ...] = (
     Route("POST", "/topics", "Topics", "Make a topic", topics.create_topic, bodies.TopicMade,
-          bodies.TopicDraft, 201, refusals=(400, 409)),
-    Route("GET", "/topics", "Topics", "List the topics", topics.list_topics, bodies.TopicsView),
+          bodies.TopicDraft, 201, refusals=(400, 409, 503), other_status=200),
+    Route("GET", "/topics", "Topics", "List the topics", topics.list_topics, bodies.TopicsView, query=DETAILS),
     Route("GET", TOPIC, "Topics", "Describe a topic", topics.describe_topic, bodies.TopicView, refusals=(404,)),
     Route("PATCH", TOPIC, "Topics", "Change settings of a topic", topics.alter_topic, bodies.TopicView,
           bodies.ConfigDraft, refusals=(400, 404)),
@@ -135,7 +143,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", MESSAGES, "Messages", "Read messages by offset or time, or follow them", following.read_or_follow,
           bodies.MessagesView, query=READING, refusals=(400, 404, 422), streams=True),
     Route("GET", "/groups", "Groups", "List the groups", groups.list_groups, group_bodies.GroupsView,
-          refusals=(503,)),
+          query=DETAILS, refusals=(400, 503)),
     Route("GET", GROUP, "Groups", "Describe a group", groups.describe_group, group_bodies.GroupView,
           refusals=(404, 503)),
     Route("PATCH", GROUP, "Groups", "Change settings of a group", groups.alter_group, group_bodies.GroupView,
@@ -159,7 +167,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", f"{GROUP}/offsets/reset", "Groups", "Go on somewhere else", group_offsets.reset_offsets,
           group_bodies.ResetView, group_bodies.ResetDraft, refusals=(400, 404, 409, 503)),
     Route("POST", f"{GROUP}/join/cooperative", "Groups", "Become a member that gives up single partitions",
-          cooperative.join, group_bodies.JoinedView, group_bodies.JoinDraft, refusals=(400, 404, 409, 503)),
+          cooperative.join, group_bodies.JoinedView, group_bodies.CooperativeJoinDraft, refusals=(400, 404, 409, 503)),
     Route("POST", f"{GROUP}/heartbeat/cooperative", "Groups", "Stay a member, and learn what to read and to give up",
           cooperative.heartbeat, group_bodies.CooperativeBeatView, group_bodies.BeatDraft,
           refusals=(400, 404, 409, 503)),
@@ -252,8 +260,10 @@ ROUTES: tuple[Route, ...] = (
     Route("DELETE", MOVE, "Cluster", "Take moves back", cluster.cancel_moves, cluster_bodies.MovesEnded,
           refusals=(400, 404, 409, 503)),
     Route("GET", "/health", "Health", "How the node is", health.health, bodies.HealthView, refusals=(503,)),
-    Route("GET", "/healthz", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
-    Route("GET", "/livez", "Health", "Whether the node is alive", health.alive, bodies.AliveView),
+    Route("GET", "/healthz", "Health", "Whether the node is alive", health.alive, bodies.AliveView,
+          query=VERBOSE),
+    Route("GET", "/livez", "Health", "Whether the node is alive", health.alive, bodies.AliveView,
+          query=VERBOSE),
     Route("GET", "/readyz", "Health", "Whether the node takes requests", health.ready, bodies.ReadyView,
           query=VERBOSE),
     Route("GET", "/version", "Health", "Which release this is", health.version, bodies.VersionView),

@@ -38,7 +38,6 @@ from goqueue.transports.rest.work_bodies import (
     VisibilityDraft,
 )
 
-RECEIPTS_MAX = 10_000
 FIELDS = {"delay_ms": "delay", "timeout_ms": "timeout", "receipts": "receipt_handles"}
 Settling = AckWork | NackWork | RejectWork | ExtendWork | ReleaseWork
 
@@ -112,8 +111,6 @@ def read_receipts(draft: ReceiptsDraft) -> Shown:
         return _read([single], is_list=False)
     if several is None:
         raise invalid("receipt_handle is required", "receipt_handle")
-    if not 1 <= len(several) <= RECEIPTS_MAX:
-        raise invalid(f"receipt_handles must hold from 1 to {RECEIPTS_MAX} receipts", "receipt_handles")
     return _read(several, is_list=True)
 
 

@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from goqueue.core.verbs import (
     AlterTopic,
+    Code,
     CreateTopic,
     DeleteTopic,
     DescribePartitions,
@@ -33,16 +34,14 @@ SHORTHANDS = ("retention_hours", "retention_bytes")
 async def create_topic(call: Call) -> Answer:
     """POST /topics."""
     draft = call.body(TopicDraft)
-    if draft.num_partitions == 0:
-        raise invalid("num_partitions must be at least 1", "num_partitions")
     config: dict[str, object] = {key: value for key, value in draft.config.items() if value is not None}
     given = {key: getattr(draft, key) for key in SHORTHANDS if getattr(draft, key) is not None}
-    if draft.replication_factor == 0:
-        raise invalid("replication_factor must be at least 1", "replication_factor")
-    request = CreateTopic(draft.name, draft.num_partitions or 0, draft.replication_factor or 0, {**config, **given})
+    request = CreateTopic(draft.name, _partitions(draft), draft.replication_factor or 0, {**config, **given})
     try:
         made = await call.ask(request, TopicReply)
     except RestError as error:
+        if error.code == Code.TOPIC_EXISTS and draft.if_not_exists:
+            return await _as_it_is(call, draft.name)
         # A shorthand stands at the top of the body, and that is where its user looks for it.
         if error.field.removeprefix("config.") in given:
             error.field = error.field.removeprefix("config.")
@@ -50,10 +49,32 @@ async def create_topic(call: Call) -> Answer:
     return answer(TopicMade(made.name, made.partitions), 201)
 
 
+def _partitions(draft: TopicDraft) -> int:
+    """How many partitions are asked for, by either name; 0 where nothing is."""
+    both = {draft.num_partitions, draft.partitions} - {None}
+    if len(both) > 1:
+        raise invalid("partitions is another name of num_partitions, and they differ; give one", "partitions")
+    return draft.num_partitions or draft.partitions or 0
+
+
+async def _as_it_is(call: Call, name: str) -> Answer:
+    """What is there already; whoever manages the topics may have told another node first."""
+    try:
+        found = await call.ask(DescribeTopic(name), TopicReply)
+    except RestError as error:
+        if error.code != Code.TOPIC_NOT_FOUND:
+            raise
+        said = f"topic {name} was made a moment ago, and this node does not know it yet"
+        raise RestError(503, Code.UNAVAILABLE, said, "name") from None
+    return answer(TopicMade(found.name, found.partitions, created=False))
+
+
 async def list_topics(call: Call) -> Answer:
-    """GET /topics."""
+    """GET /topics: names, or all of each."""
     topics: list[TopicReply] = await call.ask(ListTopics(), list)
-    return answer(TopicsView([topic_view(topic) for topic in topics]))
+    if call.query.get("details"):
+        return answer(TopicsView([topic_view(topic) for topic in topics]))
+    return answer(TopicsView([topic.name for topic in topics]))
 
 
 async def describe_topic(call: Call) -> Answer:

@@ -4,19 +4,24 @@ A receipt is a text that a poll gave with its message. A request shows one, or a
 itself, and `errors` has those for which nothing was done.
 """
 
-from msgspec import UNSET, Struct, UnsetType
+from typing import Annotated
 
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from goqueue.core.work.settling import REASON_LETTERS_MAX, RECEIPTS_MAX
 from goqueue.core.verbs import Outcome
-from goqueue.transports.rest.bodies import Span
+from goqueue.transports.rest.bodies import Draft, Span
+
+Reason = Annotated[str, Meta(max_length=REASON_LETTERS_MAX)]
 
 # --- what comes in
 
 
-class ReceiptsDraft(Struct, kw_only=True):
+class ReceiptsDraft(Draft, kw_only=True):
     """One receipt or several; `consumer_id` is taken for courtesy, for a receipt says whose it is."""
 
     receipt_handle: str | None = None
-    receipt_handles: list[str] | None = None
+    receipt_handles: Annotated[list[str], Meta(min_length=1, max_length=RECEIPTS_MAX)] | None = None
     consumer_id: str = ""
 
 
@@ -24,13 +29,13 @@ class NackDraft(ReceiptsDraft, kw_only=True):
     """Messages to be tried again, after `delay` or what their attempts ask for."""
 
     delay: Span | None = None
-    reason: str = ""
+    reason: Reason = ""
 
 
 class RejectDraft(ReceiptsDraft, kw_only=True):
     """Messages that are never to be tried again."""
 
-    reason: str = ""
+    reason: Reason = ""
 
 
 class VisibilityDraft(ReceiptsDraft, kw_only=True):

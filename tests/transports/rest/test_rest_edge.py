@@ -2,10 +2,12 @@
 
 import json
 import logging
+import re
 
 import pytest
 import trio
 
+from goqueue import __version__
 from goqueue.core.calls import Reply, Request
 from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.transports.rest.edge import Rest
@@ -58,7 +60,19 @@ def test_a_node_that_refuses_is_not_well(path: str, status: str) -> None:
     assert (answer.status, json.loads(answer.body)["status"]) == (503, status)
 
 
-@pytest.mark.parametrize("path", ["/docs", "/v1/docs", "/openapi.json", "/v1/openapi.json"])
+def test_the_root_says_what_answers_and_where_to_go_on() -> None:
+    for path in ("/", "/v1", "/v1/"):
+        said = json.loads(answered(Defective(), Question("GET", path, headers={b"accept": b"*/*"})).body)
+        assert (said["name"], said["version"]) == ("goqueue", __version__)
+        assert {"/docs", "/openapi.json", "/healthz"} <= set(said["paths"])
+        browser = {b"accept": b"text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
+        page = answered(Defective(), Question("GET", path, headers=browser))
+        assert page.content_type.startswith("text/html")
+        assert set(re.findall(r'href="([^"]+)"', page.body.decode())) == {path[1:] for path in said["paths"]}
+        assert ("Vary", "Accept") in page.headers
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/v1/docs", "/openapi.json", "/v1/openapi.json"])
 def test_the_description_needs_no_broker_and_only_get(path: str) -> None:
     assert answered(Defective(), Question("GET", path)).status == 200
     assert answered(Defective(), Question("HEAD", path)).status == 200

@@ -25,7 +25,7 @@ def test_what_is_published_is_read_with_all_it_was_given(tmp_path: Path) -> None
     async def scenario(served: Served) -> None:
         async with served.client() as client:
             await orders(client)
-            published = await client.post("/topics/orders/messages", json={"messages": sent, "unknown": 1})
+            published = await client.post("/topics/orders/messages", json={"messages": sent})
             results = published.json()["results"]
             assert published.status_code == 200
             assert sorted(result["offset"] for result in results) == [0, 1, 2, 3, 4]
@@ -92,7 +92,9 @@ def test_messages_of_one_request_are_refused_one_by_one(tmp_path: Path) -> None:
         ("publish", b'{"value": "\xff"}', 400, "body"),
         ("publish", b"", 400, "body"),
         ("publish", b"[" * 100_000, 400, "body"),
-        ("publish", b'{"x": ' + b"[" * 100_000, 400, "body"),
+        ("publish", b'{"x": ' + b"[" * 100_000, 400, "x"),
+        ("publish", b'{"headers": ' + b'{"a": ' * 100_000, 400, "headers[...]"),
+        ("publish", b'{"value": "a", "key": null, "headers": null', 400, "body"),
         ("messages", b"[]", 400, "body"),
         ("messages", b'{"messages": []}', 400, "messages"),
         ("messages", b'{"messages": [{"value": "a"}, {"key": "b"}]}', 400, "messages[1].value"),

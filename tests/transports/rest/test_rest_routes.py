@@ -55,7 +55,8 @@ def test_the_document_describes_every_route_and_refers_to_nothing_missing() -> N
     assert READ["openapi"].startswith("3.1")
     described = {(method.upper(), path) for path, methods in READ["paths"].items() for method in methods}
     assert described == {(route.method, route.path) for route in ROUTES}
-    assert references(READ) == {f"#/components/schemas/{name}" for name in READ["components"]["schemas"]}
+    parts = READ["components"]
+    assert references(READ) == {f"#/components/{kind}/{name}" for kind in parts for name in parts[kind]}
 
 
 def test_the_document_names_each_operation_and_each_parameter_of_a_path() -> None:
@@ -63,7 +64,7 @@ def test_the_document_names_each_operation_and_each_parameter_of_a_path() -> Non
     assert len(set(names)) == len(names)
     for path, methods in READ["paths"].items():
         for operation in methods.values():
-            stated = {field["name"] for field in operation.get("parameters", ()) if field["in"] == "path"}
+            stated = {field["name"] for field in operation.get("parameters", ()) if field.get("in") == "path"}
             assert stated == set(re.findall(r"\{(\w+)\}", path))
 
 

@@ -161,6 +161,10 @@ def test_each_receipt_of_several_is_answered_for_itself(tmp_path: Path) -> None:
     run(scenario, tmp_path)
 
 
+# What a call cannot do without, besides a receipt.
+TAKEN = {"visibility": {"timeout": "5s"}}
+
+
 @pytest.mark.parametrize("offset", [1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
 def test_who_makes_up_the_receipt_of_what_was_not_leased_does_nothing_by_it(tmp_path: Path, offset: int) -> None:
     async def scenario(served: Served) -> None:
@@ -171,7 +175,7 @@ def test_who_makes_up_the_receipt_of_what_was_not_leased_does_nothing_by_it(tmp_
             (message,) = await take(client, member, 1)
             made_up = message["receipt_handle"][:STEM_LETTERS] + spelled_offset(offset)
             for call in ("ack", "nack", "reject", "visibility", "release"):
-                body = {"receipt_handle": made_up, "timeout": "5s"}
+                body = {"receipt_handle": made_up, **TAKEN.get(call, {})}
                 status, code, field = await refused(client.post(f"/messages/{call}", json=body))
                 assert (status, code, field) == (409, "receipt_expired", "receipt_handle")
             assert await settle(client, "ack", message) == {"acked": 1}
@@ -189,7 +193,7 @@ def test_what_is_settled_stays_so(tmp_path: Path, call: str) -> None:
             member = await worker(client)
             (message,) = await take(client, member, 1)
             await settle(client, "ack", message)
-            body = {"receipt_handle": message["receipt_handle"], "timeout": "5s"}
+            body = {"receipt_handle": message["receipt_handle"], **TAKEN.get(call, {})}
             answered = await refused(client.post(f"/messages/{call}", json=body))
             assert answered == (409, "already_settled", "receipt_handle")
 
@@ -283,9 +287,9 @@ def test_what_an_answer_has_no_room_for_is_the_next_ones_as_if_it_had_not_been_l
             await broker.ask(Caller(), PublishBatch("orders", 0, values_packed))
             joined = await broker.ask(Caller(), JoinGroup("mail", ["orders"], mode=GroupMode.SHARED))
             assert isinstance(joined, Joined)
-            question = Question("GET", f"{MAIL}/poll", f"member_id={joined.member_id}&timeout=20s")
+            question, query = Question("GET", f"{MAIL}/poll"), {"member_id": joined.member_id, "timeout": 20_000}
             page = MetricsPage(BrokerMeters(), StoreMeters(), lambda: 0)
-            call = Call(broker, question, {"group": "mail"}, lambda: 0, lambda: False, page)
+            call = Call(broker, question, {"group": "mail"}, query, lambda: 0, lambda: False, page)
             given: list[list[tuple[int, int]]] = []
             for _ in range(2):
                 messages = json.decode((await polling.poll(call)).body)["messages"]
