@@ -13,7 +13,7 @@ import click
 from attrs import define, evolve
 
 from goqueue.cli.consume_group import Membership, membership_options, print_as_member
-from goqueue.cli.endings import INTERRUPTED
+from goqueue.cli.endings import INTERRUPTED, Ending
 from goqueue.cli.moments import place_given, span_given
 from goqueue.cli.printer import Printer, printing
 from goqueue.cli.renderings import FORMS, Rendering, formatted, keyed, objects, values
@@ -172,6 +172,7 @@ def _rendering(form: str, template: str | None, separator: str) -> Rendering:
 
 def _print_all(server: Server, extent: Extent, printer: Printer) -> None:
     async def work(loop: "BlockingLoop", connection: "Connection") -> None:
+        await _check_start(connection, extent)
         for part in await _parts(connection, extent):
             consumer = connection.consumer(part.topic, start=part.start, stop=part.stop, partitions=part.partitions)
             async with consumer:
@@ -188,6 +189,21 @@ def _print_all(server: Server, extent: Extent, printer: Printer) -> None:
         printer.spool.flush()
     except Closed:
         sys.exit(0)
+
+
+async def _check_start(connection: "Connection", extent: Extent) -> None:
+    """Raise Ending for an offset to begin at that lies beyond the end of every partition: nothing stands there yet."""
+    if not isinstance(extent.start, int):
+        return
+    found = await connection.topics.partitions(extent.topic)
+    read = [each for each in found if extent.partitions is None or each.partition in extent.partitions]
+    if not read or any(extent.start <= each.high_watermark for each in read):
+        return
+    last = max(read, key=lambda each: each.high_watermark)
+    raise Ending(
+        f"{extent.topic} ends at offset {last.high_watermark} in partition {last.partition}, before --from "
+        f"{extent.start}; --from-beginning reads what is there, --follow waits for what comes"
+    )
 
 
 async def _parts(connection: "Connection", extent: Extent) -> list[Extent]:

@@ -5,6 +5,7 @@ import binascii
 import json
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import Any
 
 from attrs import astuple, define, evolve
@@ -13,6 +14,12 @@ from goqueue.cli.moments import as_timedelta
 from goqueue.core.cluster.durations import parse_duration_ms
 
 PRIORITIES = ("critical", "high", "normal", "low", "background")
+# The fields of a line, and those that `goqueue consume -o json` prints beside them, which say nothing here.
+READ = (
+    "value", "key", "headers", "partition", "timestamp", "priority", "delay", "deliverAt", "ttl",
+    "encoding", "headers_encoding",
+)  # fmt: skip
+PRINTED = ("topic", "offset", "attempt")
 Headers = dict[str, bytes | None]
 
 
@@ -83,11 +90,20 @@ def structured(common: Draft) -> Reader:
             raise WrongLine(f"it is no JSON: {error}") from None
         if not isinstance(found, dict):
             raise WrongLine("it is no JSON object")
+        for name in found:
+            if name not in READ and name not in PRINTED:
+                raise WrongLine(_unknown(name))
         if "value" not in found:
             raise WrongLine("it has no value; null is one as well")
         return _overlaid(common, found)
 
     return read
+
+
+def _unknown(name: str) -> str:
+    close = get_close_matches(name, READ, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(READ)}"
+    return f"there is no field {name[:100]!r} in a message; {hint}"
 
 
 def _overlaid(common: Draft, found: dict[str, object]) -> Draft:
@@ -98,7 +114,7 @@ def _overlaid(common: Draft, found: dict[str, object]) -> Draft:
     draft = evolve(common, value=_bytes(found["value"], "value", is_base64))
     if found.get("key") is not None:
         draft.key = _bytes(found["key"], "key", is_base64)
-    if "headers" in found:
+    if found.get("headers") is not None:
         draft.headers = {**(common.headers or {}), **_headers(found["headers"], found.get("headers_encoding"))}
     if found.get("partition") is not None:
         partition = found["partition"]

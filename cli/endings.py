@@ -13,6 +13,22 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
+# What to try next, by the code of what the broker refused.
+_NEXT_STEPS = {
+    "topic_not_found": "goqueue topic list shows those that are there, goqueue topic create makes one",
+    "group_not_found": "goqueue group list shows those that are there",
+    "node_not_found": "goqueue cluster nodes shows those that are there",
+    "redrive_not_found": "goqueue dlq status shows those that are remembered",
+    "topic_exists": "goqueue topic describe shows it, goqueue topic alter changes it",
+}
+
+
+def with_next_step(sentence: str, code: str) -> str:
+    """What the broker said, with what to try next where there is something."""
+    step = _NEXT_STEPS.get(code, "")
+    return f"{sentence}; {step}" if step else sentence
+
+
 class Ending(GoQueueError):
     """A command ends here: one sentence, and the exit status."""
 

@@ -16,7 +16,7 @@ from importlib import import_module
 import click
 
 from goqueue import __version__
-from goqueue.cli.endings import FAILED, INTERRUPTED, Ending
+from goqueue.cli.endings import FAILED, INTERRUPTED, Ending, with_next_step
 from goqueue.cli.output import form_option, print_structure
 from goqueue.core.errors import GoQueueError
 
@@ -123,5 +123,5 @@ def main() -> None:
         if isinstance(error, Ending) and error.status != FAILED:
             click.echo(f"goqueue: {error}", err=True)
             sys.exit(error.status)
-        sys.exit(f"goqueue: {error}")
+        sys.exit(f"goqueue: {with_next_step(str(error), getattr(error, 'code', ''))}")
     sys.exit(status if isinstance(status, int) else 0)

@@ -18,7 +18,7 @@ from attrs import define, evolve, field
 from click.core import ParameterSource
 
 from goqueue.cli.contexts import API_KEY_VARIABLE, CONTEXT_VARIABLE, Context, ContextFile, read_contexts
-from goqueue.cli.endings import WRONG, Ending, unreachable
+from goqueue.cli.endings import WRONG, Ending, unreachable, with_next_step
 from goqueue.cli.starting import await_listener
 
 if TYPE_CHECKING:
@@ -202,7 +202,8 @@ def _read_answer(server: Server, status: int, said: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Ending(f"what answers at {server.address} is no GoQueue broker: status {status}, and no JSON object")
     if status >= 400:
-        raise Ending(str(found.get("error", f"the broker refused, with status {status}")))
+        sentence = str(found.get("error", f"the broker refused, with status {status}"))
+        raise Ending(with_next_step(sentence, str(found.get("code"))))
     return found
 
 

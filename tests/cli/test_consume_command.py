@@ -14,6 +14,8 @@ from tests.cli.commands import line, run, said, variables
 
 NOW = datetime(2026, 3, 1, 13, 30, tzinfo=UTC)
 
+NEXT_STEP = "goqueue topic list shows those that are there, goqueue topic create makes one"
+
 
 @pytest.fixture
 def address() -> Iterator[str]:
@@ -44,7 +46,7 @@ def address() -> Iterator[str]:
         (("--to", "2026-03-01T01:00:00Z"), "0"),
         (("--to", "99"), "01234"),
         (("--to", "2999-01-01"), "01234"),
-        (("--from", "99"), ""),
+        (("-p", "0", "--from", "5"), ""),
         (("--from", "1m"), ""),
         (("-n", "2"), "01"),
         (("-n", "9"), "01234"),
@@ -111,7 +113,7 @@ def test_a_priority_that_is_not_normal_is_printed_and_published_again() -> None:
 
 
 def test_a_topic_that_is_not_there_is_status_1(address: str) -> None:
-    assert run(address, "consume", "none").err == "goqueue: there is no topic 'none'\n"
+    assert run(address, "consume", "none").err == "goqueue: there is no topic 'none'; " + NEXT_STEP + "\n"
 
 
 def test_following_prints_at_once_and_ctrl_c_ends_it(address: str) -> None:

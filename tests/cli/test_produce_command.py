@@ -11,6 +11,8 @@ import pytest
 from goqueue.testing import Broker
 from tests.cli.commands import line, run, said, variables
 
+NEXT_STEP = "goqueue topic list shows those that are there, goqueue topic create makes one"
+
 
 @pytest.fixture
 def address() -> Iterator[str]:
@@ -128,7 +130,7 @@ def test_a_wrong_command_line_is_status_2(options: tuple[str, ...]) -> None:
 def test_a_topic_that_is_not_there_is_status_1(address: str) -> None:
     outcome = run(address, "produce", "none", "-m", "x")
     assert outcome.status == 1
-    assert outcome.err == "goqueue: there is no topic 'none'\n"
+    assert outcome.err == "goqueue: there is no topic 'none'; " + NEXT_STEP + "\n"
 
 
 def test_ctrl_c_publishes_what_was_taken(address: str) -> None:

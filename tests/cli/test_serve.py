@@ -93,7 +93,7 @@ def test_it_serves_three_ports_and_stops_in_order(tmp_path: Path) -> None:
     with running(tmp_path, "--grace", "5s") as broker:
         broker.get("/topics", body=b'{"name": "orders"}')
         assert b"orders" in broker.get("/topics", broker.grpc)
-        assert b"goqueue_broker_topic_count 1\n" in broker.get("/metrics", broker.metrics)
+        assert b"goqueue_broker_topics 1\n" in broker.get("/metrics", broker.metrics)
         with pytest.raises(urllib.error.HTTPError, match="404"):
             broker.get("/topics", broker.metrics)
         broker.process.send_signal(signal.SIGTERM)

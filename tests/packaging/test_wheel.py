@@ -38,6 +38,15 @@ def test_it_holds_every_module_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == modules()
+    assert not [name for name in held if "tests" in name.split("/") or name.rpartition("/")[2].startswith("test_")]
+
+
+def test_its_summary_names_nothing_that_is_not_there(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        (summary,) = (line for line in archive.read(metadata).decode().splitlines() if line.startswith("Summary: "))
+    missing = (ROOT / "README.md").read_text().split("What is not there yet: ")[1].split(".")[0].split(", ")
+    assert not [each for each in (*missing, "tracing") if each in summary]
 
 
 def test_it_carries_its_licence_and_its_command(wheel: Path) -> None:

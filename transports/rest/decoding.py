@@ -25,6 +25,9 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _DECODERS: dict[type[Any], msgspec.json.Decoder[Any]] = {}
 _NO_WORD = re.compile(r"Invalid enum value (?P<found>.*)", re.DOTALL)
+_BOUND = re.compile(r"Expected `(int|str|array|object)` (?:of length )?([<>]=) (-?[0-9]+)")
+_UNITS = {"str": " characters", "array": " items", "object": " fields"}
+_COMPARED = {">=": "at least", "<=": "at most"}
 _TYPES = str.maketrans("", "", "`")
 
 
@@ -74,6 +77,11 @@ def _wrong_field(said: str, kind: type[Any]) -> RestError:
     if misspelt:
         words = ", ".join(each or "nothing" for each in words_at(kind, path))
         return invalid(f"{path} must be one of {words}, not {misspelt['found']}", path)
+    bound = _BOUND.match(sentence)
+    if bound:
+        what, comparison, count = bound.groups()
+        verb, unit = ("be", "") if what == "int" else ("have", _UNITS[what])
+        return invalid(f"{path} must {verb} {_COMPARED[comparison]} {count}{unit}", path)
     sentence = sentence.translate(_TYPES)
     return invalid(f"{path or 'the body'}: {sentence[:1].lower()}{sentence[1:]}", path or "body")
 

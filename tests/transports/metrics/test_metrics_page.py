@@ -17,7 +17,7 @@ from goqueue.core.work.verbs import QueueMeasure, WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
-from goqueue.transports.metrics.table import COUNTER, METRICS, PREFIX
+from goqueue.transports.metrics.table import COUNTER, METRICS, PREFIX, Metric
 from goqueue.transports.peers.meters import PeerMeters
 from tests.transports.port.port_client import client_of
 from tests.transports.rest.rest_client import Served, orders, publish, run
@@ -66,8 +66,52 @@ def test_names_keep_to_the_conventions() -> None:
     assert len(set(names)) == len(names)
     for metric in METRICS:
         assert re.fullmatch(r"(broker|storage|consumer|cluster)_[a-z_]+", metric.name)
-        # The one gauge that users know by such a name.
-        assert metric.name.endswith("_total") == (metric.kind == COUNTER or metric.name == "cluster_nodes_total")
+
+
+# What `promtool check metrics` finds fault with: its rules, as far as names and texts can break them.
+RESERVED = ("_bucket", "_count", "_sum")
+TYPES = {"counter", "gauge", "histogram", "summary"}
+ABBREVIATIONS = {"s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"}
+NO_BASE_UNITS = re.compile(
+    r"(milli|micro|nano|kilo|mega|giga|tera|peta|kibi|mebi|gibi|tebi|pebi)?(seconds|bytes|grams|meters|joules|volts)"
+    r"|minutes|hours|days|weeks|months|years|percent|bits|pounds|inches|fahrenheit"
+)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_promtool_has_nothing_to_say_of_a_name(metric: Metric) -> None:
+    words = metric.name.split("_")
+    assert metric.name.endswith("_total") == (metric.kind == COUNTER)
+    assert not metric.name.endswith(RESERVED)
+    assert not TYPES & {*words}
+    assert not ABBREVIATIONS & {*words}
+    for word in words:
+        if NO_BASE_UNITS.fullmatch(word):
+            assert word in ("seconds", "bytes")
+    assert metric.meaning.strip()
+    assert "\n" not in metric.meaning
+
+
+def test_every_sample_comes_after_the_meaning_and_the_kind_of_its_metric(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            await orders(client)
+            await publish(client, "a")
+            lines = (await client.get("/metrics")).text.splitlines()
+        told: dict[str, list[str]] = {}
+        current = ""
+        for line in lines:
+            if line.startswith("# "):
+                _, what, current, _ = line.split(" ", 3)
+                told.setdefault(current, []).append(what)
+            else:
+                name = re.match(r"\w+", line)
+                assert name is not None
+                assert name[0] in {current, *(current + end for end in RESERVED)}
+        assert {tuple(each) for each in told.values()} == {("HELP", "TYPE")}
+        assert list(told) == [PREFIX + metric.name for metric in METRICS]
+
+    run(scenario, tmp_path)
 
 
 def test_a_distribution_is_cumulative_and_a_bound_belongs_to_what_lies_below_it() -> None:
@@ -86,7 +130,7 @@ def test_a_cluster_is_counted_and_what_went_between_its_nodes() -> None:
     figures = ClusterFigures(3, 2, False, 12, 4, 1, 30, {"a": 5, "b": 6}, 2, 9, 1, 7, 6, 8, 1500, 77, {"t": 3})
     found = page(cluster=figures, peers=PeerMeters(letters_sent=70, letters_dropped=2, bytes_received=900))
     expected = {
-        "nodes_total": "3", "nodes_healthy": "2", "is_controller": "0", 'leaders_per_node{node="b"}': "6",
+        "nodes": "3", "partitions": "12", "nodes_healthy": "2", "is_controller": "0", 'leaders_per_node{node="b"}': "6",
         "under_replicated_partitions": "4", "offline_partitions": "1", "isr_shrinks_total": "7",
         "leader_election_latency_seconds_total": "1.5", 'replication_lag{topic="t"}': "3",
         "bytes_replicated_total": "77", "peer_letters_sent_total": "70",
