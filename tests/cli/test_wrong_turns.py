@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import ClassVar
 
 import pytest
 
@@ -78,7 +77,7 @@ def test_an_offset_that_lies_beyond_the_end_of_some_partitions_is_read_in_the_ot
 class Stranger(BaseHTTPRequestHandler):
     """An HTTP server that is no broker."""
 
-    protocol_version: ClassVar[str] = "HTTP/1.1"
+    protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         """Say something that is no JSON."""
@@ -87,7 +86,7 @@ class Stranger(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"hello")
 
-    def log_message(self, *_: object) -> None:  # type: ignore[override]
+    def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
