@@ -10,6 +10,8 @@ from goqueue.transports.rest.exchange import Answer, Question
 from goqueue.transports.rest.web_access import Origination, Verdict, WebAccess
 
 REMEMBERED_MAX = 1024
+# Longer headers are no browser's, and cost memory.
+REMEMBERED_BYTES_MAX = 512
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # What pages may send besides what every page may, and read of an answer besides its body.
 SENT = "Authorization, Content-Type, Last-Event-ID, X-API-Key, X-Lenient, X-Tenant-ID"
@@ -25,7 +27,7 @@ class GuardedEdge:
         self._edge = edge
         self._access = access
         self._varies = bool(access.origins)
-        self._known: dict[tuple[object, ...], Verdict] = {}
+        self._known: dict[tuple[str | bytes | None, ...], Verdict] = {}
 
     async def answer(self, question: Question) -> Answer:
         """See Edge."""
@@ -46,6 +48,11 @@ class GuardedEdge:
         """See Edge."""
         self._edge.leave()
 
+    @property
+    def remembered(self) -> int:
+        """How many verdicts are remembered."""
+        return len(self._known)
+
     def _verdict(self, question: Question) -> Verdict:
         said = question.headers.get
         key = (
@@ -54,9 +61,11 @@ class GuardedEdge:
         )  # fmt: skip
         verdict = self._known.get(key)
         if verdict is None:
-            if len(self._known) >= REMEMBERED_MAX:
-                self._known.clear()
-            verdict = self._known[key] = self._access.judge(_origination(question))
+            verdict = self._access.judge(_origination(question))
+            if sum(len(part) for part in key if part is not None) <= REMEMBERED_BYTES_MAX:
+                if len(self._known) >= REMEMBERED_MAX:
+                    self._known.clear()
+                self._known[key] = verdict
         return verdict
 
     async def _preflight(self, question: Question, verdict: Verdict) -> Answer:

@@ -9,6 +9,8 @@ import trio
 
 from goqueue.transports.grpc.service import GrpcService
 from goqueue.transports.rest.edge import Edge
+from goqueue.transports.rest.exchange import Answer, Question
+from goqueue.transports.rest.guarded import REMEMBERED_BYTES_MAX, REMEMBERED_MAX, GuardedEdge
 from goqueue.transports.rest.operations import OperationsEdge, UncountedEdge
 from goqueue.transports.rest.web_access import WebAccess
 from goqueue.transports.trio_server import Server
@@ -178,6 +180,28 @@ def test_every_edge_of_a_server_is_behind_the_same_rules(tmp_path: Path, kind: t
             nursery.cancel_scope.cancel()
 
     run(scenario, tmp_path)
+
+
+def test_verdicts_are_remembered_within_bounds() -> None:
+    class Silent:
+        """An edge that has nothing to say."""
+
+        async def answer(self, question: Question) -> Answer:
+            """Say nothing."""
+            return Answer(204)
+
+        def leave(self) -> None:
+            """Stay."""
+
+    guarded = GuardedEdge(Silent(), WebAccess())
+
+    async def ask() -> None:
+        for at in range(3 * REMEMBERED_MAX):
+            for host in (b"host-%d" % at, b"long-%d" % at + b"x" * REMEMBERED_BYTES_MAX):
+                assert (await guarded.answer(Question("GET", "/", host=host))).status == 421
+
+    trio.run(ask)
+    assert 0 < guarded.remembered <= REMEMBERED_MAX
 
 
 def test_a_probe_that_says_an_address_of_the_broker_or_no_name_at_all_is_answered(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Which requests are taken for those of a web page that has no business here."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from goqueue.transports.rest.web_access import Origination, Verdict, WebAccess
 
@@ -109,6 +111,13 @@ def test_what_a_page_of_another_origin_asks_is_refused_reading_included(said: di
 )
 def test_programs_and_the_brokers_own_pages_are_served(said: dict[str, bytes]) -> None:
     assert status(judged(None, **said), unsafe=True) == 200
+
+
+@given(st.binary(max_size=40), st.text(max_size=20), st.binary(max_size=40), st.binary(max_size=12))
+def test_any_headers_have_a_verdict(host: bytes, local_host: str, origin: bytes, site: bytes) -> None:
+    for access in (WebAccess(), WebAccess(["*"], ["*"]), WebAccess([".example.com"], ["https://a"])):
+        verdict = access.judge(Origination(host, local_host, origin, site, site, site))
+        assert verdict.refusal is None or verdict.refusal.status in (421, 403)
 
 
 def test_links_of_other_pages_lead_here_and_their_forms_do_not() -> None:
