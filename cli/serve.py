@@ -30,6 +30,7 @@ from goqueue.cli.serve_settings import (
     serve_settings,
 )
 from goqueue.cli.settings.cluster_keys import INTERNAL
+from goqueue.cli.settings.environment import INVOKED_AS_VARIABLE
 from goqueue.cli.settings.flags import CONFIG_VARIABLE, flag_options, given_flags
 from goqueue.cli.settings.keys import GRPC, HTTP, METRICS
 from goqueue.cli.settings.kinds import LOOPBACK, Address
@@ -56,8 +57,6 @@ _CLOSING_SHARE = 5
 _LEAVING_SHARE = 2
 _CONNECTIONS_MAX = 10_000
 
-# How the command was typed, where that is not `goqueue`.
-INVOKED_AS_VARIABLE = "GOQUEUE_INVOKED_AS"
 DEFAULT_PORT = 8080
 
 Listeners = Sequence[trio.SocketListener]

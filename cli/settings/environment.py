@@ -13,9 +13,20 @@ from goqueue.cli.contexts import VARIABLE as CONTEXTS_VARIABLE
 from goqueue.cli.server import VARIABLE as SERVER_VARIABLE
 from goqueue.cli.settings.flags import CONFIG_VARIABLE
 from goqueue.cli.settings.keys import FLAGGED
+from goqueue.cli.starting import WAIT_VARIABLE
 
 PREFIX = "GOQUEUE_"
-OF_COMMANDS = (CONFIG_VARIABLE, SERVER_VARIABLE, CONTEXT_VARIABLE, API_KEY_VARIABLE, CONTEXTS_VARIABLE)
+# How the command was typed, where that is not `goqueue`; `./dev run` sets it.
+INVOKED_AS_VARIABLE = "GOQUEUE_INVOKED_AS"
+OF_COMMANDS = (
+    CONFIG_VARIABLE,
+    SERVER_VARIABLE,
+    CONTEXT_VARIABLE,
+    API_KEY_VARIABLE,
+    CONTEXTS_VARIABLE,
+    WAIT_VARIABLE,
+    INVOKED_AS_VARIABLE,
+)
 _OF_SERVICES = re.compile(r"GOQUEUE_([A-Z0-9_]+_)?(SERVICE_(HOST|PORT)|PORT(_[0-9]+_(TCP|UDP|SCTP))?)(_[A-Z0-9_]+)?")
 
 
