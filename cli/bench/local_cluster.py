@@ -135,7 +135,8 @@ class LocalBroker:
         """Status and answer of a request; raises OSError or HTTPException where there is none."""
         connection = http.client.HTTPConnection(self.host, HTTP_PORT, timeout=timeout_s)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body).encode())
+            content = None if body is None else json.dumps(body).encode()
+            connection.request(method, path, content, {"Content-Type": "application/json"})
             response = connection.getresponse()
             return response.status, json.loads(response.read() or b"null")
         finally:

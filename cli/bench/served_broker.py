@@ -66,7 +66,7 @@ class ServedBroker:
     def _ask(self, method: str, path: str, body: bytes | None) -> tuple[int, object]:
         connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=60)
         try:
-            connection.request(method, path, body)
+            connection.request(method, path, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             return response.status, json.loads(response.read() or b"null")
         finally:
