@@ -80,7 +80,7 @@ def test_what_is_no_request_is_answered_with_json_and_a_close(
         assert head.startswith(b"HTTP/1.1 %d " % status)
         assert b"\r\nConnection: close\r\n" in head
         said = json.loads(body)
-        assert (set(said), said["code"]) == ({"error", "code", "field"}, code)
+        assert (set(said), said["code"]) == ({"error", "code", "field", "outcome"}, code)
 
     run(scenario, tmp_path)
 
