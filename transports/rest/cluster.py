@@ -151,7 +151,7 @@ async def forget_node(call: Call) -> Answer:
 async def readmit_node(call: Call) -> Answer:
     """POST /admin/nodes/{node}/readmit."""
     node_id = call.names["node"]
-    accepts_loss = flag(call.question.parameters().get("accept_loss", "false"), "accept_loss")
+    accepts_loss: bool = call.query.get("accept_loss", False)
     await call.ask(ReadmitNode(node_id, accepts_loss), type(None))
     return answer(ReadmittedView(node_id))
 
