@@ -235,4 +235,7 @@ def side_config(config: dict[str, Value]) -> LogConfig:
         retention_ms=UNLIMITED,
         retention_bytes=UNLIMITED,
         cleanup=Cleanup.DELETE,
+        # What is delayed bears the time at which it is due.
+        timestamp_before_ms=UNLIMITED,
+        timestamp_after_ms=UNLIMITED,
     )
