@@ -38,13 +38,17 @@ def claimed(disk: Disk) -> dict[str, int]:
 
     What cannot be read is left out: its partition says so itself, and all others go on.
     """
-    topics = [f"{_LOGS}/{name}" for name in _folders(disk, _LOGS)]
-    partitions = [f"{topic}/{name}" for topic in topics for name in _folders(disk, topic) if name.isdecimal()]
     found = {}
-    for folder in partitions:
+    for folder in partition_folders(disk):
         with suppress(OSError, ValueError):
             found[folder] = int(read_file(disk, f"{folder}/{CLAIM_FILE}"))
     return found
+
+
+def partition_folders(disk: Disk) -> list[str]:
+    """The folders of all partitions that are there, such as logs/orders/3."""
+    topics = [f"{_LOGS}/{name}" for name in _folders(disk, _LOGS)]
+    return [f"{topic}/{name}" for topic in topics for name in _folders(disk, topic) if name.isdecimal()]
 
 
 def _folders(disk: Disk, folder: str) -> list[str]:

@@ -4,6 +4,7 @@
     LOCK                                held by the one process that may write
     broker.log                          what a broker in the background says, turned over into broker.log.1 and so on
     IDENTITY                            of a node among others: its name, the folder's own id, the cluster
+    LIVES                               of a node among others: its processes, and how the last one ended
     meta/                               the cluster's metadata: a stream, and
         vote                              whom this node has voted for, in which term
     logs/{topic}/{partition}/           one stream: a folder with

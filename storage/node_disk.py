@@ -388,6 +388,11 @@ class NodeDisk:
         times += [vote_due] if vote_due is not None else []
         return min(times, default=None)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no stream has failed or waits to be recovered: once nothing is pending, all of it is on the disk."""
+        return not self._opens and not self._store.failed()
+
     def pending(self) -> bool:
         """Whether any write is not yet on the disk as its topic wants it, or work is under way."""
         wanted = [*self._opens.values(), *self._removals.values()]

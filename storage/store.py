@@ -147,6 +147,10 @@ class Store:
         """Whether any stream has work that is not finished."""
         return any(stream.pending() for stream in self._streams.values())
 
+    def failed(self) -> bool:
+        """Whether the disk of any stream has failed since the stream was recovered last."""
+        return any(stream.failed is not None for stream in self._streams.values())
+
     def failures(self) -> list[DiskFailed]:
         """The streams that failed since this was last asked."""
         fresh, self._failures = self._failures, []
