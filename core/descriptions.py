@@ -8,6 +8,7 @@ from goqueue.core.agreement import Agreement
 from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster import alone
 from goqueue.core.cluster.attendance import Attendance
+from goqueue.core.cluster.describe import why_offline
 from goqueue.core.led import Led
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import (
@@ -40,8 +41,14 @@ class Descriptions:
         """Say which topics there are, or what one is like."""
         reply = self._led.describe(request)
         if isinstance(request, DescribePartitions) and isinstance(reply, list):
-            nodes = self._agreement.state.nodes
+            state = self._agreement.state
+            nodes, topic = state.nodes, state.topics.get(request.name)
+            placements = topic.placements if topic is not None else {}
             for part in reply:
+                placed = placements.get(part.partition) if isinstance(part, PartitionReply) else None
+                if isinstance(part, PartitionReply) and placed is not None:
+                    part.elr = [*placed.elr]
+                    part.why_offline = "" if placed.leader else why_offline(state, request.name, part.partition, placed)
                 if isinstance(part, PartitionReply) and part.leader in nodes and part.leader != self._options.node_id:
                     part.leader_address = nodes[part.leader].grpc
         self._answer(to, reply)

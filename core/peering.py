@@ -22,6 +22,7 @@ from goqueue.core.cluster.describe import describe_cluster
 from goqueue.core.cluster.horizon import Ends
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
+from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.cluster.tally import Tally
 from goqueue.core.cluster.verbs import (
     AlterIsr,
@@ -31,6 +32,7 @@ from goqueue.core.cluster.verbs import (
     DescribeCluster,
     DescribeReassignments,
     IsrChange,
+    LogEnd,
     MeasureCluster,
     NodeHeartbeat,
 )
@@ -89,7 +91,7 @@ class Peering:
         self._controller_seen = ""
         # The last controller that was another node.
         self._controller_before = ""
-        self.attendance = Attendance(node_id, options, version, self._state, self._catching_up)
+        self.attendance = Attendance(node_id, options, version, self._state, self._catching_up, self._logs)
         self.controller = Controller(node_id, options, Random(site.random.getrandbits(64)))  # noqa: S311 - no secret
         self.tally = Tally()
         self.replication = Replication(node_id, options, recent, self._incarnations.get)
@@ -115,6 +117,19 @@ class Peering:
     def _catching_up(self) -> list[CatchingUp]:
         """How far replicas have come that are being brought to partitions led here."""
         return self.replication.catching_up()
+
+    def _logs(self) -> list[LogEnd]:
+        """How far the logs reach that this node has of partitions that stand still."""
+        topics, logs = self._agreement.state.topics, []
+        for replica in self.replication.leaderless():
+            topic = topics.get(replica.topic)
+            placed = topic.placements.get(replica.number) if topic is not None else None
+            if placed is not None and stands_still(placed) and replica.log.unsound is None:
+                log = replica.log
+                logs.append(
+                    LogEnd(replica.topic, replica.number, placed.leader_epoch, log.epochs.latest, log.next_offset)
+                )
+        return logs
 
     # --- requests that only a node among others takes
 
@@ -294,7 +309,16 @@ class Peering:
         if not wishes:
             return []
         changes = [
-            IsrChange(one.topic, one.partition, one.leader_epoch, one.version, one.isr, one.incarnations, one.resigns)
+            IsrChange(
+                one.topic,
+                one.partition,
+                one.leader_epoch,
+                one.version,
+                one.isr,
+                one.incarnations,
+                one.resigns,
+                one.lost,
+            )
             for one in wishes
         ]
         return [AlterIsr(self._led.node_id, self._options.incarnation, changes)]

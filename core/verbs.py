@@ -205,6 +205,9 @@ class PartitionReply:
     size_bytes: int
     # Where clients reach the leader by gRPC; empty where it is the one that answers, or there is none.
     leader_address: str = ""
+    # Replicas that are not in sync and may lead all the same, and why nobody leads where that is so.
+    elr: list[str] = field(factory=list)
+    why_offline: str = ""
 
 
 @define

@@ -50,7 +50,7 @@ def draw_calamities(random: Random, options: Options, names: list[str]) -> list[
     while at < options.seconds * _S and options.calamities:
         kind = random.choice(options.calamities)
         count = random.randint(1, max(len(names) - 1, 1)) if kind == "partition" else 1
-        victims = random.sample(names, count) if kind not in ("blackout", "rolling") else [*names]
+        victims = random.sample(names, count) if kind not in ("blackout", "rolling", "last") else [*names]
         lasts_ns = int(random.choice(options.calamity_lasts_s) * (0.5 + random.random()) * _S)
         drawn.append(Calamity(len(drawn), at, kind, victims, lasts_ns, random.getrandbits(32)))
         at += int(options.calamity_ns * 2 * random.random())
@@ -83,6 +83,8 @@ class Calamities:
         world.note(None, "calamity", calamity.text())
         if calamity.kind == "partition":
             self._part(calamity)
+        elif calamity.kind == "last":
+            self._strand(calamity)
         elif calamity.kind == "storm":
             self._storm(calamity)
         else:
@@ -115,6 +117,27 @@ class Calamities:
         if process.is_up:
             process.down_ns = 200 * _MS
             process.survive(lambda _: process.stop(), None)
+
+    def _strand(self, calamity: Calamity) -> None:
+        """Of a partition all replicas but one are killed; that one goes on, loses its power, and is back first."""
+        random = Random(calamity.luck)
+        topics = self._world.sight.topics()
+        placed = [topics[name].placements[number] for name in sorted(topics) for number in topics[name].placements]
+        placed = [one for one in placed if len(one.replicas) > 1]
+        if not placed:
+            return
+        place = random.choice(placed)
+        last = place.leader or random.choice(place.replicas)
+        alone_ns, back_ns = random.choice((1 * _S, 5 * _S, 7 * _S)), random.choice((100 * _MS, calamity.lasts_ns))
+        for order, name in enumerate(one for one in place.replicas if one != last):
+            away_ns = alone_ns + back_ns + random.choice((0, calamity.lasts_ns)) + order * 500 * _MS
+            self._die_later(order * random.choice((0, 500 * _MS)), name, away_ns, crash=False)
+        self._die_later(alone_ns, last, back_ns, crash=True)
+
+    def _die_later(self, delay_ns: int, name: str, down_ns: int, *, crash: bool) -> None:
+        process = self._world.machine(name)
+        assert process is not None
+        self._later(delay_ns, lambda: process.die(crash=crash, down_ns=down_ns) if process.is_up else None)
 
     def _pause(self, calamity: Calamity, process: "Process") -> None:
         process.still_until = self._world.now + calamity.lasts_ns

@@ -3,7 +3,12 @@
 A message is known by its name, which no other message has: its value begins with it, or, where it has no value, it is
 in a header. An acknowledgement is a promise until something happens that the topic's fsync mode made no promise about:
 then `void` takes it back, and the message may or may not be there. Not here: whether promises are kept (`checkers/`).
+
+In a cluster, a message of a topic that acknowledges what is not on the disk is promised for as long as one of those
+who were in sync when it was acknowledged has not lost its power since, nor given its replica away: its `holders`.
 """
+
+from collections.abc import Callable
 
 from attrs import define, field
 
@@ -51,6 +56,8 @@ class Message:
     place: Place | None = None
     offset: int = -1
     is_strong: bool = False
+    # Nodes that have the message, if only in memory; where the promise is strong this says nothing.
+    holders: frozenset[str] = frozenset()
     is_refused: bool = False
     # Of one that is kept back: not before this moment of the wall clock, whether that was promised, and for how sure.
     due_ms: int | None = None
@@ -125,6 +132,9 @@ class History:
     # How many requests there were, and had been when weak promises were last taken back, by topic and of all.
     count: int = 0
     _voided: dict[int | None, int] = field(factory=dict)
+    # The same of nodes that lost their power, and of partitions of which nobody was known to have everything.
+    _powerless: dict[str, int] = field(factory=dict)
+    _stood_still: dict[Place, int] = field(factory=dict)
 
     def asked(self, asked: Asked) -> None:
         """A request was handed to the node."""
@@ -140,7 +150,9 @@ class History:
             known.topic_ids.append(asked.topic_id)
             asked.messages.append(known)
 
-    def acknowledged(self, message: Message, place: Place, offset: int, *, is_strong: bool) -> None:
+    def acknowledged(
+        self, message: Message, place: Place, offset: int, *, is_strong: bool, holders: frozenset[str] = frozenset()
+    ) -> None:
         """A message is promised to be at an offset."""
         taken = self.promised.setdefault(place, {})
         earlier = taken.get(offset)
@@ -148,7 +160,7 @@ class History:
             raise Violation(
                 f"{message.name!r} and {earlier.name!r} were both acknowledged at offset {offset} of {place}"
             )
-        message.place, message.offset, message.is_strong = place, offset, is_strong
+        message.place, message.offset, message.is_strong, message.holders = place, offset, is_strong, holders
         if place[0] not in self.is_doomed:
             taken[offset] = message
 
@@ -191,6 +203,34 @@ class History:
                     if not message.is_strong:
                         message.place, message.offset = None, -1
                         del promised[offset]
+
+    def power_lost(self, node_id: str) -> None:
+        """What a node had in memory is gone: a weak promise holds as long as another node has what it is about."""
+        self._powerless[node_id] = self.count
+        for place, promised in self.promised.items():
+            if not self.is_strong(place[0]):
+                self._let_go(promised, lambda holders: holders - {node_id})
+
+    def placed(self, place: Place, replicas: list[str], *, stands_still: bool) -> None:
+        """A partition is with these nodes and no others."""
+        if stands_still:
+            self._stood_still[place] = self.count
+        if not self.is_strong(place[0]):
+            self._let_go(self.promised.get(place, {}), lambda holders: holders & {*replicas})
+
+    def _let_go(self, promised: dict[int, Message], left: Callable[[frozenset[str]], frozenset[str]]) -> None:
+        for offset, message in list(promised.items()):
+            if not message.is_strong:
+                message.holders = left(message.holders)
+                if not message.holders:
+                    message.place, message.offset = None, -1
+                    del promised[offset]
+
+    def holders(self, place: Place, isr: list[str], asked: Asked) -> frozenset[str]:
+        """Who certainly has a message that was acknowledged after it was asked for, by those in sync at this moment."""
+        if self._stood_still.get(place, 0) >= asked.serial:
+            return frozenset()
+        return frozenset(one for one in isr if self._powerless.get(one, 0) < asked.serial)
 
     def was_voided(self, topic_id: int, asked: Asked) -> bool:
         """Whether an answer may have been true before weak promises were taken back, and come only after that."""

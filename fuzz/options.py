@@ -10,7 +10,7 @@ import attrs
 
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
-    "writes", "clock", "rolling", "blackout", "wipe", "refuse",
+    "writes", "clock", "rolling", "blackout", "wipe", "refuse", "last",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
 
@@ -205,7 +205,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
         in_flight_max=random.choice((1, 3)),
         think_ns=random.choice((50_000_000, 200_000_000, 500_000_000)),
         wait_ns_max=random.choice((100_000_000, 500_000_000)),
-        fsyncs=random.choice((("every",), ("every",), ("every",), ("every", "interval", "none"))),
+        fsyncs=random.choice((("every",), ("every",), ("every",), ("every", "interval", "none"), ("interval", "none"))),
         p_batch=random.choice((0.0, 0.3, 1.0)),
         p_resends=random.choice((0.0, 0.0, 0.5)),
         p_acks_none=random.choice((0.0, 0.0, 0.1)),

@@ -7,7 +7,7 @@ is caught within a bounded number of seeds is a test of the tests (`tests/fuzz/t
 What is planted into a node that is alone is in `tests/fuzz`, since that needs no flag.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from attrs import define
@@ -17,8 +17,9 @@ from goqueue.core import publishes
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.session import Session
-from goqueue.core.cluster import plan_isr
+from goqueue.core.cluster import plan_isr, plan_nodes, standstill
 from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.draft import Draft
 from goqueue.core.cluster.verbs import IsrChange
 from goqueue.core.delay.schedule import Schedule
 from goqueue.core.groups.leader import GroupLeader
@@ -136,6 +137,38 @@ def _cut_off() -> Options:
     return _worlds(
         "isolate", calamity_ns=4_000_000_000, calamity_lasts_s=(5.0,), seconds=60, producers=3, consumers=0,
         replica_lag_ns=1_000_000_000, think_ns=400_000_000, letter_ns_max=50_000_000,
+    )  # fmt: skip
+
+
+def _unclean_restart_stays_eligible(replace: Replace) -> None:
+    """A node that has lost its power is taken for one that has everything."""
+    replace(plan_nodes, "_keeps_acknowledged", lambda *_, **__: True)
+
+
+def _all_dropped_stay_eligible(replace: Replace) -> None:
+    """Who leaves the ISR is eligible, although those who stay acknowledge messages."""
+    keep = Draft.keep_in_sync
+
+    def lasting(changed: Draft, members: Iterable[str]) -> None:
+        before = changed.min_isr
+        changed.min_isr = len(changed.replicas) + 1
+        keep(changed, members)
+        changed.min_isr = before
+
+    replace(Draft, "keep_in_sync", lasting)
+    replace(Draft, "check", lambda *_: None)
+
+
+def _longest_log_not_awaited(replace: Replace) -> None:
+    """Of those who had everything and lost some of it, whoever tells first leads."""
+    replace(standstill, "_is_complete", lambda *_: True)
+
+
+def _power_cuts() -> Options:
+    """Worlds of topics that sync now and then, or never, in which the last one in sync loses its power."""
+    return _worlds(
+        "last", "kill", fsyncs=("interval", "none"), replicas_max=2, seconds=30, producers=2,
+        calamity_lasts_s=(4.0,), calamity_ns=5_000_000_000, think_ns=100_000_000,
     )  # fmt: skip
 
 
@@ -282,6 +315,9 @@ PLANTS: dict[str, Plant] = {
     "stale-leader-serves": Plant(_stale_leader_serves, _cut_off),
     "truncation-skipped": Plant(_truncation_skipped, _cut_off),
     "isr-shrinks-without-epoch": Plant(_isr_shrinks_without_epoch, _cut_off),
+    "unclean-restart-stays-eligible": Plant(_unclean_restart_stays_eligible, _power_cuts),
+    "all-dropped-stay-eligible": Plant(_all_dropped_stay_eligible, _power_cuts),
+    "longest-log-not-awaited": Plant(_longest_log_not_awaited, _power_cuts),
     "lease-not-fenced": Plant(_lease_not_fenced, _working, within=10),
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
     "claims-unchecked": Plant(_claims_unchecked, _besieged),

@@ -13,6 +13,7 @@ Not here: what is asked of it and by whom (`world.py`), and what goes wrong with
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -33,6 +34,7 @@ from goqueue.fuzz.insight import saved_vote
 from goqueue.fuzz.slices import Slice, Slices
 from goqueue.storage.capture import Capture
 from goqueue.storage.jobs import StreamJob
+from goqueue.storage.lives import begin_life, end_life
 from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.simulated_faults import Conditions
@@ -65,6 +67,8 @@ class Process:
         self.node: Node | None = None
         self.node_disk: NodeDisk | None = None
         self.is_stopping = False
+        # How often its machine has lost its power.
+        self.boots = 0
         # Whether something has happened to the node that checkers have not looked at.
         self.is_stirred = False
         self.vain_turns = 0
@@ -136,7 +140,14 @@ class Process:
             self.disk.kill()
             self._start_later(self._schedule.randint(0, 50_000_000))
             return
-        node = Node(self._options(), Clock(self.local_ns(), self.wall_ms()), self.local_ns())
+        try:
+            options = self._options()
+        except OSError:
+            self._store = None
+            self.disk.kill()
+            self._start_later(self._schedule.randint(0, 50_000_000))
+            return
+        node = Node(options, Clock(self.local_ns(), self.wall_ms()), self.local_ns())
         if self._make_capture is not None:
             self._capture = self._make_capture(self.node_id)
             node = self._capture.start(node, self.local_ns(), self.wall_ms())
@@ -155,7 +166,8 @@ class Process:
         if self.cluster is None:
             return NodeOptions(self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=self.life)
         incarnation = self._schedule.getrandbits(40) + 1
-        cluster = evolve(self.cluster, incarnation=incarnation)
+        before = begin_life(self.disk, incarnation, f"boot-{self.boots}")
+        cluster = evolve(self.cluster, incarnation=incarnation, whole=before.whole, synced=before.lives)
         return NodeOptions(
             self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=incarnation, cluster=cluster
         )
@@ -186,8 +198,9 @@ class Process:
         self.still_until = 0
         self.faults.operations_left = None
         if crash:
+            self.boots += 1
             self.disk.crash()
-            self.world.void(None)
+            self.world.power_lost(self)
         else:
             self.disk.kill()
         self.world.note(self, "crash" if crash else "kill", self.life)
@@ -202,6 +215,7 @@ class Process:
         sight, lost = self.world.sight, voter_id(self.node_id, self.cluster.disk_id)
         sight.lost_votes[lost] = saved_vote(sight.disks.pop(lost))
         self.disk.empty()
+        self.world.power_lost(self)
         # Whoever founded alone would do so again: an operator starts it like one that joins.
         founders = self.cluster.founders if len(self.cluster.founders) > 1 else []
         disk_id = f"disk-{self.disk.life}-of-{self.node_id}"
@@ -346,6 +360,7 @@ class Process:
             for checker in world.checkers:
                 checker.started()
         if self.is_stopping and not node_disk.pending():
+            self._end_in_order(node_disk)
             self.die(crash=False, down_ns=self.down_ns)
             return
         dues = [due for due in (node.deadline(), node_disk.deadline()) if due is not None]
@@ -354,6 +369,12 @@ class Process:
             self._turn_at(max(self._world_ns(min(dues)), world.now + 1_000))
         if self._capture is not None:
             self._capture.turn(now, self.wall_ms())
+
+    def _end_in_order(self, node_disk: NodeDisk) -> None:
+        """What a broker does last."""
+        if self.cluster is not None and node_disk.is_whole:
+            with suppress(OSError):
+                end_life(self.disk)
 
     def _read_letters(self, node: Node, now: int) -> None:
         """What peers have written, and what became of the links to them."""

@@ -88,7 +88,9 @@ class Wiping:
         known = state.nodes.get(node_id)
         is_dead = known is not None and known.standing is Standing.DEAD
         topics = state.topics.values()
-        return not is_dead or any(node_id in one.isr for topic in topics for one in topic.placements.values())
+        return not is_dead or any(
+            node_id in one.eligible or not one.eligible for topic in topics for one in topic.placements.values()
+        )
 
     # --- the operator
 

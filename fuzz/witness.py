@@ -32,7 +32,7 @@ from goqueue.core.verbs import (
 )
 from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
-from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, TopicTerms, Violation, name_of, records_in
+from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Place, TopicTerms, Violation, name_of, records_in
 
 _FINAL = (Code.INVALID, Code.TOO_LARGE, Code.CORRUPT_BATCH, Code.INVALID_TIMESTAMP, Code.PARTITION_NOT_FOUND)
 
@@ -241,8 +241,16 @@ class Witness:
             self.acknowledged += 1
             at, is_strong = (topic_id, result.partition), self._is_strong(topic_id)
             # The answer to many messages waits for the last of them.
-            if is_strong or not self._history.was_voided(topic_id, asked):
-                self._history.acknowledged(message, at, result.offset + place, is_strong=is_strong)
+            holders = frozenset[str]() if is_strong else self._holders(at, asked)
+            if is_strong or (not self._history.was_voided(topic_id, asked) and (holders or not self._sight.is_cluster)):
+                self._history.acknowledged(message, at, result.offset + place, is_strong=is_strong, holders=holders)
+
+    def _holders(self, at: Place, asked: Asked) -> frozenset[str]:
+        """Who has a message that was acknowledged in a cluster: all that were in sync, save who lost it meanwhile."""
+        for topic in self._sight.topics().values():
+            if topic.topic_id == at[0] and at[1] in topic.placements:
+                return self._history.holders(at, topic.placements[at[1]].isr, asked)
+        return frozenset()
 
     def _is_promise(self, request: Request) -> bool:
         """Whether an answer says more than that one node has a message, who may not lead any more soon."""

@@ -250,6 +250,15 @@ class World:
         for checker in self.checkers:
             checker.lost(topic_id)
 
+    def power_lost(self, process: Process) -> None:
+        """A machine has lost what it had in memory: a weak promise holds as far as other nodes have the message."""
+        if not self.sight.is_cluster:
+            self.void(None)
+            return
+        self.history.power_lost(process.node_id)
+        for checker in self.checkers:
+            checker.lost(None)
+
     # --- requests
 
     def _client_asks(self, client: Client) -> None:

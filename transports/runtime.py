@@ -415,6 +415,11 @@ class Runtime:
             self._answer(to, _shutting_down() if looks else _shut_down())
         # Before another process may have the folder, nothing of this one writes to it.
         await trio.to_thread.run_sync(self._threads.close)
+        if self._is_closed and self._post is not None and self._node_disk.is_whole:
+            try:
+                await trio.to_thread.run_sync(self._post.end)
+            except OSError as error:
+                self._report(f"that the node ended in order could not be noted: {error}")
         capture = self._capture
         try:
             self.end_capture()

@@ -25,7 +25,8 @@ from goqueue.core.cluster.records import (
     TopicDeleted,
     TopicRemoved,
 )
-from goqueue.core.cluster.topic_settings import Value
+from goqueue.core.cluster.topic_settings import Value, setting
+from goqueue.core.log.config import Fsync
 from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.verbs import Side
 
@@ -50,6 +51,8 @@ class NodeState:
     # When it registered.
     wall_ms: int
     standing: Standing = Standing.LIVE
+    # The processes of the node just before this one, by their incarnations.
+    before: list[int] = field(factory=list)
 
 
 @define
@@ -63,6 +66,13 @@ class Placement:
     version: int
     adding: list[str] = field(factory=list)
     removing: list[str] = field(factory=list)
+    elr: list[str] = field(factory=list)
+    last: str = ""
+
+    @property
+    def eligible(self) -> list[str]:
+        """Who has everything that was acknowledged, as far as is known."""
+        return [*self.isr, *self.elr]
 
 
 @define
@@ -77,6 +87,8 @@ class Topic:
     sides: list[Side] = field(factory=list)
     # By partition; a topic that a node made while it was alone has none, and is that node's.
     placements: dict[int, Placement] = field(factory=dict)
+    # It acknowledges, or once did, what is not on the disk: a power cut may take that from a replica.
+    is_weak: bool = False
 
     def stream(self, partition: int, side: Side = Side.DATA) -> str:
         """The folder of a stream of a partition."""
@@ -152,6 +164,7 @@ class ClusterState:
                 node.grpc,
                 node.version,
                 node.wall_ms,
+                node.before,
             )
             if node.standing is not Standing.LIVE:
                 yield NodeStanding(node_id, node.standing)
@@ -172,11 +185,14 @@ class ClusterState:
             for placement in topic.placements.values():
                 assert all(one in placement.replicas for one in placement.isr)
                 assert not placement.leader or placement.leader in placement.isr
+                assert all(one in placement.replicas and one not in placement.isr for one in placement.elr)
 
 
 def _created(topic: Topic) -> TopicCreated:
     config = json.dumps(topic.config, sort_keys=True)
-    return TopicCreated(topic.name, topic.topic_id, topic.partitions, config, topic.created_ms, topic.sides)
+    return TopicCreated(
+        topic.name, topic.topic_id, topic.partitions, config, topic.created_ms, topic.sides, topic.is_weak
+    )
 
 
 def _topic_created(state: ClusterState, record: TopicCreated) -> None:
@@ -184,11 +200,18 @@ def _topic_created(state: ClusterState, record: TopicCreated) -> None:
     state.topics[record.name] = Topic(
         record.name, record.topic_id, record.partitions, config, record.created_ms, [*record.sides]
     )
+    state.topics[record.name].is_weak = record.was_weak or _acknowledges_unsynced(config)
     state.next_topic_id = max(state.next_topic_id, record.topic_id + 1)
 
 
 def _topic_altered(state: ClusterState, record: TopicAltered) -> None:
-    state.topics[record.name].config = json.loads(record.config)
+    topic = state.topics[record.name]
+    topic.config = json.loads(record.config)
+    topic.is_weak = topic.is_weak or _acknowledges_unsynced(topic.config)
+
+
+def _acknowledges_unsynced(config: dict[str, Value]) -> bool:
+    return setting(config, "fsync") != Fsync.EVERY
 
 
 def _side_added(state: ClusterState, record: SideAdded) -> None:
@@ -229,6 +252,7 @@ def _node_registered(state: ClusterState, record: NodeRegistered) -> None:
         record.grpc,
         record.version,
         record.wall_ms,
+        before=[*record.before],
     )
 
 
@@ -257,6 +281,8 @@ def _partition_placed(state: ClusterState, record: PartitionPlaced) -> None:
         record.version,
         [*record.adding],
         [*record.removing],
+        [*record.elr],
+        record.last,
     )
 
 
@@ -271,6 +297,8 @@ def _placed(topic: str, partition: int, placed: Placement) -> PartitionPlaced:
         placed.version,
         placed.adding,
         placed.removing,
+        placed.elr,
+        placed.last,
     )
 
 

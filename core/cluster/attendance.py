@@ -31,6 +31,7 @@ from goqueue.core.cluster.verbs import (
     CatchingUp,
     LeaveNode,
     LeaveReply,
+    LogEnd,
     NodeHeartbeat,
     NodeHeartbeatReply,
     RegisteredReply,
@@ -50,6 +51,7 @@ _LOST_NS = 2_000 * _MS
 _DISPLACED_MAX = 3
 _DISPLACED_NS = 60_000 * _MS
 _CATCHING_UP_MAX = 100
+_LOGS_MAX = 1000
 
 
 @define(eq=False)
@@ -59,9 +61,11 @@ class Attendance:
     node_id: str
     _options: ClusterOptions
     _version: str
-    # What is agreed as far as this node knows, and how far replicas of moves have come that it leads.
+    # What is agreed as far as this node knows, how far replicas of moves have come that it leads, and how far the logs
+    # reach that it has of partitions that stand still.
     _state: Callable[[], ClusterState]
     _catching_up: Callable[[], list[CatchingUp]]
+    _logs: Callable[[], list[LogEnd]] = list
     wishes: Wishes = field(factory=lambda: Wishes(ROOM))
     takes: tuple[type, ...] = ()
     # Why the node is not let in, for whoever looks at it; empty where nothing is wrong.
@@ -158,12 +162,18 @@ class Attendance:
             options.grpc,
             self._version,
             self._state().cluster_id,
+            options.whole,
+            options.synced,
         )
 
     def _beat(self, now: int) -> None:
         self._beats += 1
         catching_up = self._catching_up()[:_CATCHING_UP_MAX]
-        beat = NodeHeartbeat(self.node_id, self._options.incarnation, self._beats, catching_up)
+        logs = self._logs()
+        if len(logs) > _LOGS_MAX:
+            begin = self._beats * _LOGS_MAX % len(logs)
+            logs = [*logs[begin:], *logs[:begin]][:_LOGS_MAX]
+        beat = NodeHeartbeat(self.node_id, self._options.incarnation, self._beats, catching_up, logs)
         # A later answer would give no tenure, and says nothing that the next one does not.
         self._sent = {number: at for number, at in self._sent.items() if now - at < self._options.dead_ns}
         self._sent[self.wishes.ask(beat)] = now

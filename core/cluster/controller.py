@@ -20,6 +20,7 @@ from goqueue.core.cluster.liveness import Liveness
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan_tidy import plan_tidy
 from goqueue.core.cluster.records import Standing
+from goqueue.core.cluster.standstill import Standstills
 from goqueue.core.cluster.verbs import (
     UNKNOWN,
     CatchingUp,
@@ -67,6 +68,7 @@ class _Office:
     # Since when each voter is known to be dead, or not to be registered.
     dead_since: dict[str, int] = field(factory=dict)
     progress: dict[Moving, CatchingUp] = field(factory=dict)
+    standstills: Standstills = field(factory=Standstills)
 
 
 class Controller:
@@ -174,6 +176,7 @@ class Controller:
         if node.incarnation == request.incarnation and node.standing is not Standing.DEAD:
             self.liveness.heard(now, request.node_id)
             self._note(state, request)
+            self._office.standstills.note(state, request.node_id, request.incarnation, request.logs)
         term, incarnation, standing = self._office.term, node.incarnation, node.standing
         return NodeHeartbeatReply(request.number, term, self.node_id, incarnation, standing, silence_ns)
 
@@ -262,7 +265,8 @@ class Controller:
             office.balance_at = now + _BALANCE_NS
             settled = [one for one in sorted(state.nodes) if self.liveness.steady_ns(now, one) >= _SETTLED_NS]
         request = Tidy(settled)
-        return [request] if plan_tidy(state, request) else []
+        asks: list[Ask] = [*office.standstills.ended(state)]
+        return [*asks, request] if plan_tidy(state, request) else asks
 
     def _move_office(self, state: ClusterState, voters: list[str]) -> list[Ask]:
         """A node that is to lead nothing decides nothing either, where another voter can."""

@@ -2,9 +2,10 @@
 
 from attrs import define
 
-from goqueue.core.cluster.apply import ClusterState, NodeState
+from goqueue.core.cluster.apply import ClusterState, NodeState, Placement
 from goqueue.core.cluster.liveness import Liveness
-from goqueue.core.cluster.verbs import ClusterNode, ClusterReply, PartitionName
+from goqueue.core.cluster.records import Standing
+from goqueue.core.cluster.verbs import ClusterNode, ClusterReply, OfflinePartition, PartitionName
 from goqueue.core.quorum.voter_id import node_of
 
 _LISTED_MAX = 1000
@@ -19,7 +20,7 @@ class Health:
     moving: int
     in_sync: int
     under_replicated: list[PartitionName]
-    offline: list[PartitionName]
+    offline: list[OfflinePartition]
     leaders: dict[str, int]
     replicas: dict[str, int]
     synced: dict[str, int]
@@ -36,13 +37,49 @@ def health(state: ClusterState) -> Health:
             seen.in_sync += len(placed.isr)
             seen.moving += bool(placed.adding or placed.removing)
             if not placed.leader:
-                seen.offline.append(PartitionName(name, number))
+                why = why_offline(state, name, number, placed) if len(seen.offline) < _LISTED_MAX else ""
+                seen.offline.append(OfflinePartition(name, number, placed.eligible, why))
             elif any(one not in placed.isr and one not in placed.adding for one in placed.replicas):
                 seen.under_replicated.append(PartitionName(name, number))
             _count(seen.leaders, [placed.leader])
             _count(seen.replicas, placed.replicas)
             _count(seen.synced, placed.isr)
     return seen
+
+
+def why_offline(state: ClusterState, name: str, number: int, placed: Placement) -> str:
+    """Why nobody leads a partition, and what to do, in a sentence."""
+    where, force = f"{name}/{number}", f"goqueue cluster elect --unclean {name}/{number}"
+    if any(_lives(state, one) for one in placed.eligible):
+        return f"{_listed(placed.eligible, 'or')} is about to lead {where}"
+    if placed.eligible:
+        start = f"start {placed.eligible[0]}" if len(placed.eligible) == 1 else "start one of them"
+        none = "does not live" if len(placed.eligible) == 1 else "none of them lives"
+        return (
+            f"only {_listed(placed.eligible, 'and')} {_has(placed.eligible)} all of {where}, and {none}: {start}, "
+            f"or give up what only {_listed(placed.eligible, 'or')} may have: {force}"
+        )
+    missing = [one for one in placed.replicas if not _lives(state, one)]
+    cause = f"{placed.last or 'the last of them'} lost unsynced messages in a crash"
+    begin = f"no replica is known to have all of {where} since {cause}"
+    if missing:
+        start = f"start {_listed(missing, 'and')}, and the longest log of all replicas leads"
+        return f"{begin}: {start}; to force it: {force}"
+    return f"{begin}: {_listed(placed.replicas, 'and')} compare their logs, and the longest leads; to force it: {force}"
+
+
+def _lives(state: ClusterState, node_id: str) -> bool:
+    node = state.nodes.get(node_id)
+    return node is not None and node.standing in (Standing.LIVE, Standing.DRAINING)
+
+
+def _has(nodes: list[str]) -> str:
+    return "has" if len(nodes) == 1 else "have"
+
+
+def _listed(nodes: list[str], word: str) -> str:
+    """Names in a sentence."""
+    return nodes[0] if len(nodes) == 1 else f"{', '.join(nodes[:-1])} {word} {nodes[-1]}"
 
 
 def _count(counts: dict[str, int], nodes: list[str]) -> None:

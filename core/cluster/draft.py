@@ -1,11 +1,20 @@
 """A partition's place while it is being planned anew: who drops out, who leads, what a move comes to.
 
-Theory: whatever was acknowledged is with every member of the ISR. So a leader is taken from the ISR alone, its last
-member never drops out, and a node that may have lost something joins again only when it has caught up. The one
-exception is chosen by a topic's setting, `unclean_leader_election`, and what it may lose is acknowledged messages.
+Theory: whatever was acknowledged is with every member of the ISR. While the ISR has fewer members than
+`min_insync_replicas`, the leader acknowledges nothing with `acks=all`, so who leaves the ISR then still has everything
+that was acknowledged: it goes to the ELR, the eligible leader replicas. A leader is taken from the ISR, or else from
+the ELR. Who may have lost something leaves both, and comes back to the ISR only when it has caught up.
 
-Invariants: the ISR is a part of the replicas and never empty; the leader, if there is one, is in it; `leader_epoch`
-rises whenever the leader changes, also to nobody, so that whoever led before is fenced.
+The last member of the ISR stays in it when it dies, and is waited for. When it has lost something itself and the ELR is
+empty, no replica is known to have everything: then all replicas tell the controller how far their logs reach, and the
+longest log leads (`standstill.py`). A partition with one replica has nothing to compare: that replica leads.
+
+The one exception is chosen by a topic's setting, `unclean_leader_election`, or by an operator, and what it may lose is
+acknowledged messages.
+
+Invariants: ISR and ELR are disjoint parts of the replicas; the leader, if there is one, is in the ISR, so the ISR is
+empty only where nobody leads; the ELR is empty while the ISR has enough members; `leader_epoch` rises whenever the
+leader changes, also to nobody, so that whoever led before is fenced.
 """
 
 from collections.abc import Iterable
@@ -33,7 +42,12 @@ class Draft:
     version: int
     adding: list[str]
     removing: list[str]
+    elr: list[str]
+    last: str
     is_unclean_allowed: bool
+    min_isr: int
+    # Whether a power cut may take from a replica what it has acknowledged.
+    is_weak: bool
 
     def record(self) -> PartitionPlaced:
         """The record that makes the place so."""
@@ -48,17 +62,22 @@ class Draft:
             self.version + 1,
             self.adding,
             self.removing,
+            self.elr,
+            self.last,
         )
 
     def differs(self, placed: Placement) -> bool:
         """Whether the place has become another."""
-        return (self.replicas, self.isr, self.leader, self.leader_epoch, self.adding, self.removing) != (
+        own = self.replicas, self.isr, self.leader, self.leader_epoch, self.adding, self.removing, self.elr, self.last
+        return own != (
             placed.replicas,
             placed.isr,
             placed.leader,
             placed.leader_epoch,
             placed.adding,
             placed.removing,
+            placed.elr,
+            placed.last,
         )
 
     # --- who leads
@@ -71,40 +90,71 @@ class Draft:
 
     def elect(self, standings: dict[str, Standing], *, but: str = "") -> None:
         """Let somebody else than `but` lead who has everything, or nobody where there is no such node."""
-        self.appoint(self.heir(standings, but))
-        if not self.leader and self.is_unclean_allowed:
-            self._elect_unclean(standings, but)
+        heir = self.heir(standings, but)
+        unclean = self.unclean_heir(standings, but) if not heir and self.is_unclean_allowed else ""
+        if unclean:
+            self.seat(unclean)
+            return
+        if heir and heir not in self.isr:
+            self.keep_in_sync([heir])
+        self.appoint(heir)
 
     def heir(self, standings: dict[str, Standing], but: str = "") -> str:
-        """Who may lead instead of `but`, by the order of the replicas; nobody is empty."""
+        """Who may lead instead of `but`, from the ISR and else from the ELR; nobody is empty."""
+        return self.successor(standings, but) or self._first_of(self.elr, standings, but)
+
+    def successor(self, standings: dict[str, Standing], but: str = "") -> str:
+        """Who of the ISR may lead instead of `but`, by the order of the replicas; nobody is empty."""
+        return self._first_of(self.isr, standings, but)
+
+    def _first_of(self, members: list[str], standings: dict[str, Standing], but: str) -> str:
         # A replica that a move takes away leads only where no other can.
         lasting = [one for one in self.replicas if one not in self.removing]
         for standing in _ELECTABLE:
             for node_id in [*lasting, *self.removing]:
-                if node_id != but and node_id in self.isr and standings.get(node_id) is standing:
+                if node_id != but and node_id in members and standings.get(node_id) is standing:
                     return node_id
         return ""
 
-    def _elect_unclean(self, standings: dict[str, Standing], but: str) -> None:
-        for node_id in self.replicas:
-            if node_id != but and standings.get(node_id) in _ELECTABLE:
-                self.isr = [node_id]
-                self.leader = node_id
-                return
+    def unclean_heir(self, standings: dict[str, Standing], but: str = "") -> str:
+        """Who leads where loss is accepted: who was the last to have everything, or else any replica that lives."""
+        return self._first_of([self.last], standings, but) or self._first_of(self.replicas, standings, but)
 
-    # --- who is in sync
+    def seat(self, node_id: str) -> None:
+        """Let a replica lead that may lack what was acknowledged: the others follow its log."""
+        self.isr, self.elr, self.last = [node_id], [], ""
+        self.appoint(node_id)
+
+    # --- who is in sync, or has everything all the same
+
+    @property
+    def eligible(self) -> list[str]:
+        """Who has everything that was acknowledged, as far as is known."""
+        return [*self.isr, *self.elr]
 
     def drop(self, node_id: str) -> None:
-        """Take a node out of the ISR, where another one stays."""
+        """Take a node out of the ISR, where another one stays; what it has it keeps."""
         left = [one for one in self.isr if one != node_id]
-        if left:
-            self.isr = left
+        if left and left != self.isr:
+            self.keep_in_sync(left)
+
+    def forfeit(self, node_id: str) -> None:
+        """A node may have lost what was acknowledged: it may not lead, unless there is no other replica."""
+        if node_id not in self.eligible or self.replicas == [node_id]:
+            return
+        if self.eligible == [node_id]:
+            self.last = node_id
+        self.isr = [one for one in self.isr if one != node_id]
+        self.elr = [one for one in self.elr if one != node_id]
 
     def keep_in_sync(self, members: Iterable[str]) -> None:
-        """Let the ISR be these, in the order of the replicas."""
-        kept = [*members]
+        """Let the ISR be these, in the order of the replicas; the ELR follows from that."""
+        kept, had = [*members], self.eligible
         self.isr = [one for one in self.replicas if one in kept]
         assert self.isr
+        is_short = len(self.isr) < self.min_isr
+        self.elr = [one for one in self.replicas if one in had and one not in self.isr] if is_short else []
+        self.last = ""
 
     # --- moves
 
@@ -136,17 +186,24 @@ class Draft:
         self.replicas = [one for one in self.replicas if one != node_id]
         self.adding = [one for one in self.adding if one != node_id]
         self.removing = [one for one in self.removing if one != node_id]
+        self.isr = [one for one in self.isr if one != node_id]
+        self.elr = [one for one in self.elr if one != node_id]
+        self.last = self.last if self.last != node_id else ""
+        if self.leader == node_id:
+            self.appoint("")
         if not self.target:
             # It was what the partition was being moved to: the move has no goal any more.
             self.removing = []
 
     def narrow(self, standings: dict[str, Standing]) -> bool:
         """Let go of members of the ISR that are replicas no more; False where nobody else has everything."""
-        kept = [one for one in self.isr if one in self.replicas]
-        if not kept:
+        isr = [one for one in self.isr if one in self.replicas]
+        elr = [one for one in self.elr if one in self.replicas]
+        if self.eligible and not isr and not elr:
             return False
-        self.isr = kept
-        if self.leader and self.leader not in kept:
+        self.isr, self.elr = isr, elr
+        self.last = self.last if self.last in self.replicas else ""
+        if self.leader and self.leader not in isr:
             self.elect(standings)
         return True
 
@@ -162,10 +219,12 @@ class Draft:
 
     def check(self) -> None:
         """Assert the invariants."""
-        assert self.isr
         assert self.target
         assert len(set(self.replicas)) == len(self.replicas)
-        assert all(one in self.replicas for one in self.isr)
+        assert all(one in self.replicas for one in self.eligible)
+        assert len(set(self.eligible)) == len(self.eligible)
+        assert not self.elr or len(self.isr) < self.min_isr
+        assert not self.last or (self.last in self.replicas and not self.eligible)
         assert not self.leader or self.leader in self.isr
         assert all(one in self.replicas for one in [*self.adding, *self.removing])
 
@@ -173,6 +232,8 @@ class Draft:
 def draft(topic: Topic, partition: int) -> Draft:
     """The place of a partition as it is."""
     placed = topic.placements[partition]
+    min_isr = setting(topic.config, "min_insync_replicas")
+    assert isinstance(min_isr, int)
     return Draft(
         topic.name,
         partition,
@@ -183,7 +244,11 @@ def draft(topic: Topic, partition: int) -> Draft:
         placed.version,
         [*placed.adding],
         [*placed.removing],
+        [*placed.elr],
+        placed.last,
         bool(setting(topic.config, "unclean_leader_election")),
+        min_isr,
+        topic.is_weak,
     )
 
 

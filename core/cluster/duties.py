@@ -28,4 +28,18 @@ class Tidy:
     settled: list[str] = field(factory=list)
 
 
-Duty = NameCluster | DeclareDead | Tidy
+@define
+class EndStandstill:
+    """Let the replica with the longest log lead a partition of which nobody is known to have everything.
+
+    `incarnations` says as which process each replica has told how far its log reaches.
+    """
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    node_id: str
+    incarnations: dict[str, int]
+
+
+Duty = NameCluster | DeclareDead | Tidy | EndStandstill

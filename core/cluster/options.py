@@ -1,6 +1,6 @@
 """What a node is told of the cluster that it belongs to; a node that is told nothing is alone."""
 
-from attrs import define
+from attrs import define, field
 
 _MS = 1_000_000
 
@@ -20,6 +20,10 @@ class ClusterOptions:
     incarnation: int = 0
     # Drawn when the data folder was made: two folders under one node's name are told apart by it.
     disk_id: str = ""
+    # Earlier processes on the same disk, by their incarnations: of which all is there that they wrote, and of which at
+    # least what they synced.
+    whole: list[int] = field(factory=list)
+    synced: list[int] = field(factory=list)
     heartbeat_ns: int = 500 * _MS
     suspect_ns: int = 1_500 * _MS
     dead_ns: int = 2_500 * _MS

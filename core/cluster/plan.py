@@ -2,7 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attrs import evolve
 
 from goqueue.core.cluster.apply import ClusterState, Topic
 from goqueue.core.cluster.draft import draft
@@ -188,7 +191,18 @@ def plan_alter(state: ClusterState, request: AlterTopic) -> Plan:
     if refusal is not None:
         return refusal
     changed = {key: value for key, value in {**topic.config, **request.config}.items() if value is not None}
-    return [TopicAltered(request.name, json.dumps(changed, sort_keys=True))]
+    return [TopicAltered(request.name, json.dumps(changed, sort_keys=True)), *_regular_places(topic, changed)]
+
+
+def _regular_places(topic: Topic, config: dict[str, Any]) -> Iterator[PartitionPlaced]:
+    """Places whose ELR is another under a topic's next settings: with enough in sync, messages are acknowledged."""
+    altered = evolve(topic, config=config)
+    for number, placed in sorted(topic.placements.items()):
+        if placed.elr and placed.isr:
+            changed = draft(altered, number)
+            changed.keep_in_sync(placed.isr)
+            if changed.differs(placed):
+                yield changed.record()
 
 
 def plan_side(state: ClusterState, name: str, side: Side) -> Plan:

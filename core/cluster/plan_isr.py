@@ -3,6 +3,8 @@
 A change is fenced three times: by the leader epoch and the version of the place that the leader saw, by the leader's
 own incarnation, and by the incarnations of those that join. The last is for a follower that caught up, began anew with
 its tail lost, and would be counted as one that has everything.
+
+A leader also says who has less than what is acknowledged, because a disk lost it: such a replica is not eligible.
 """
 
 from goqueue.core.cluster.apply import ClusterState, NodeState
@@ -56,6 +58,12 @@ def _problem(state: ClusterState, node_id: str, change: IsrChange) -> str:
         return "the leader itself is missing in the ISR"
     if any(one not in placed.replicas for one in change.isr):
         return "the ISR has others than replicas"
+    if any(one in change.isr and one != node_id for one in change.lost):
+        return "the ISR has a replica that lacks what is acknowledged"
+    if change.resigns and node_id not in change.lost and placed.eligible != [node_id]:
+        if not draft(state.topics[change.topic], change.partition).heir(standings(state), node_id):
+            # Its disk may come back with everything, and nobody else can lead meanwhile.
+            return "no other replica that could lead lives"
     for one in change.isr:
         if one not in placed.isr and not _may_join(state.nodes.get(one), change):
             return f"{one} does not live, or has begun anew since it caught up"
@@ -69,20 +77,31 @@ def _may_join(node: NodeState | None, change: IsrChange) -> bool:
 
 
 def _take(changed: Draft, change: IsrChange, standing: dict[str, Standing]) -> None:
+    leader = changed.leader
+    for node_id in change.lost:
+        if node_id != leader:
+            changed.forfeit(node_id)
     changed.keep_in_sync(change.isr)
     if change.resigns:
-        _succeed(changed, standing)
+        _succeed(changed, standing, has_lost=leader in change.lost)
     elif standing[changed.leader] is not Standing.LIVE:
         # Somebody has come into the ISR who can lead instead of a node that is to lead nothing.
         hand_over(changed, changed.leader, standing)
     changed.finish_move(standing)
 
 
-def _succeed(changed: Draft, standing: dict[str, Standing]) -> None:
-    """The leader has lost something: another one that is in sync leads, or it itself does under another epoch."""
+def _succeed(changed: Draft, standing: dict[str, Standing], *, has_lost: bool) -> None:
+    """The leader's disk has failed: another replica that has everything leads, or it itself under another epoch.
+
+    What the disk has lost of a topic with `fsync: every` was not acknowledged. Otherwise it may have been, also before
+    that is known; where nobody else has everything the disk is waited for.
+    """
     leader = changed.leader
+    heir = changed.heir(standing, leader)
+    if changed.is_weak and (has_lost or heir):
+        changed.forfeit(leader)
     changed.drop(leader)
-    if changed.isr == [leader]:
+    if changed.isr == [leader] and not heir:
         changed.appoint(leader)
     else:
-        changed.elect(standing)
+        changed.elect(standing, but=leader)

@@ -75,12 +75,37 @@ def plan_elect(state: ClusterState, request: ElectLeaders) -> Plan:
         message = f"topic {request.topic} has no partition {request.partition}"
         return Refusal(Code.PARTITION_NOT_FOUND, message, "partition")
     standing = standings(state)
+    if request.unclean:
+        return _elect_unclean(topic, request, standing)
     records: list[MetadataRecord] = []
     for changed in drafts(state):
         is_meant = request.topic in ("", changed.topic) and request.partition in (-1, changed.partition)
         if is_meant and prefer(changed, standing):
             records.append(changed.record())
     return records
+
+
+def _elect_unclean(topic: Topic | None, request: ElectLeaders, standing: dict[str, Standing]) -> Plan:
+    """The record that lets a replica lead that may lack what was acknowledged; only where nobody leads."""
+    if topic is None or request.partition not in topic.placements:
+        message = "a leader that may lack messages is elected for one partition: name its topic and its number"
+        return Refusal(Code.INVALID, message, "partition")
+    changed = draft(topic, request.partition)
+    where = f"partition {request.partition} of {request.topic}"
+    if changed.leader:
+        message = f"{where} is led by {changed.leader}, which has everything: nothing has to be given up"
+        return Refusal(Code.INVALID, message, "unclean")
+    if request.node_id and request.node_id not in changed.replicas:
+        message = f"{where} has its replicas on {', '.join(changed.replicas)}, not on {request.node_id}"
+        return Refusal(Code.INVALID, message, "node")
+    if request.node_id and standing.get(request.node_id) not in _HOSTING:
+        return Refusal(Code.INVALID, f"node {request.node_id} is {standing.get(request.node_id)}", "node")
+    chosen = request.node_id or changed.unclean_heir(standing)
+    if not chosen:
+        message = f"no replica of {where} lives: start one of {', '.join(changed.replicas)}"
+        return Refusal(Code.NOT_ENOUGH_REPLICAS, message, "partition", retry_after_ms=1000)
+    changed.seat(chosen)
+    return [changed.record()]
 
 
 def prefer(changed: Draft, standing: dict[str, Standing]) -> bool:

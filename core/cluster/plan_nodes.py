@@ -1,8 +1,12 @@
 """What becomes of partitions when nodes come, go, are drained or forgotten: records, or a refusal.
 
-A process that has begun anew may have lost the tail of what it had written. So its registration takes it out of every
-ISR in which another node is, and where it is alone in the ISR it leads under another epoch. Both are agreed on in one
-step with the registration, so there is no moment at which it may lead with what it lacks.
+A process that has begun anew has to catch up before anybody waits for it. So its registration takes it out of every
+ISR in which another node is, and where it is alone in the ISR it leads under another epoch.
+
+It may also have lost what the process before it had acknowledged. A registration says of which earlier processes
+nothing is lost, and of which at most what was not synced; the process that is known to the cluster is looked up among
+these. Who has lost what a topic acknowledges is taken out of the ISR and the ELR of its partitions. All of that is
+agreed on in one step with the registration, so there is no moment at which a node may lead with what it lacks.
 
 A node that comes with another data folder than it is known by has lost all that it had, or is another node of the same
 name. It is refused until an operator says which (`plan_readmit.py`, `plan_forget`).
@@ -28,6 +32,8 @@ from goqueue.core.verbs import Code, Refusal
 
 NODES_MAX = 1000
 _NAMED_MAX = 5
+# A registration that comes late is one of the last few processes.
+_BEFORE_MAX = 8
 
 
 def drafts(state: ClusterState, node_id: str = "") -> Iterator[Draft]:
@@ -63,6 +69,7 @@ def plan_register(state: ClusterState, request: RegisterNode, controller: str, w
         request.grpc,
         request.version,
         wall_ms,
+        request.synced[-_BEFORE_MAX:],
     )
     known = state.nodes.get(request.node_id)
     if known is None:
@@ -88,6 +95,9 @@ def _stranger(state: ClusterState, request: RegisterNode, controller: str) -> Re
             f"if that folder is lost, let the node in with this one (goqueue cluster readmit {request.node_id})"
         )
         return Refusal(Code.INVALID, message, "disk_id")
+    if known is not None and request.incarnation in known.before:
+        # A letter of a process that is gone: to believe it would be to take the one that lives for an older copy.
+        return Refusal(Code.INVALID, f"node {request.node_id} has begun anew since", "incarnation")
     if known is None and len(state.nodes) >= NODES_MAX:
         return Refusal(Code.INVALID, f"a cluster has at most {NODES_MAX} nodes", "node_id")
     if not state.nodes and request.node_id != controller:
@@ -122,15 +132,23 @@ def _begun_anew(state: ClusterState, request: RegisterNode, known: NodeState) ->
     standing = {**standings(state), request.node_id: Standing.LIVE}
     is_other = known.incarnation != request.incarnation
     for changed in drafts(state, request.node_id):
-        if is_other and request.node_id in changed.isr:
-            _restart(changed, request.node_id, standing)
+        if is_other:
+            has_lost = not _keeps_acknowledged(request, known.incarnation, is_weak=changed.is_weak)
+            _restart(changed, request.node_id, standing, has_lost=has_lost)
         if not changed.leader and (changed.is_unclean_allowed or changed.heir(standing)):
             changed.elect(standing)
         yield from altered(state, changed)
 
 
-def _restart(changed: Draft, node_id: str, standing: dict[str, Standing]) -> None:
-    """A member of the ISR is another process than it was."""
+def _keeps_acknowledged(request: RegisterNode, incarnation: int, *, is_weak: bool) -> bool:
+    """Whether a node has all that its process of an incarnation has acknowledged."""
+    return incarnation in request.whole or (incarnation in request.synced and not is_weak)
+
+
+def _restart(changed: Draft, node_id: str, standing: dict[str, Standing], *, has_lost: bool) -> None:
+    """A replica is another process than it was."""
+    if has_lost:
+        changed.forfeit(node_id)
     changed.drop(node_id)
     if changed.leader != node_id:
         return
@@ -183,8 +201,8 @@ def plan_drain(state: ClusterState, request: Drain) -> Plan:
 
 
 def hand_over(changed: Draft, node_id: str, standing: dict[str, Standing]) -> None:
-    """Let another node lead what a node leads, if one can that is not drained itself."""
-    heir = changed.heir(standing, node_id)
+    """Let another node of the ISR lead what a node leads, if one can that is not drained itself."""
+    heir = changed.successor(standing, node_id)
     if changed.leader == node_id and heir and (standing[heir] is Standing.LIVE or standing[node_id] not in _LASTING):
         changed.appoint(heir)
 
@@ -220,7 +238,7 @@ def plan_forget(state: ClusterState, request: ForgetNode) -> Plan:
         message = f"node {request.node_id} is {known.standing}: stop it first, and wait until it is known to be dead"
         return Refusal(Code.INVALID, message, "node_id")
     held = [*drafts(state, request.node_id)]
-    alone = [one for one in held if one.isr == [request.node_id]]
+    alone = [one for one in held if not any(other != request.node_id for other in one.eligible)]
     if alone and not request.accept_loss:
         message = f"{only_there(request.node_id, alone)}: start it again, or accept the loss"
         return Refusal(Code.INVALID, message, "accept_loss")
@@ -245,13 +263,12 @@ def only_there(node_id: str, alone: list[Draft]) -> str:
 
 def _replace(changed: Draft, node_id: str, chosen: Loads, standing: dict[str, Standing]) -> None:
     """Give a forgotten node's replica to another, as a move that begins."""
-    wanted, is_lost = len(changed.target), changed.isr == [node_id]
+    wanted, is_lost = len(changed.target), changed.eligible == [node_id] or changed.replicas == [node_id]
     wider = [one for one in chosen.widen(changed.replicas, len(changed.replicas) + 1) if one != node_id]
     if is_lost:
         heirs = [one for one in wider if standing.get(one) in _LASTING]
         changed.replicas = [*changed.replicas, *(one for one in heirs[:1] if one not in changed.replicas)]
         changed.isr = heirs[:1]
-    changed.drop(node_id)
     changed.forget(node_id)
     if not changed.leader and changed.heir(standing):
         changed.elect(standing)

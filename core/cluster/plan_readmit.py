@@ -1,9 +1,9 @@
 """What becomes of a node whose data folder is gone: it may come back with an empty one, and keeps its places alone.
 
-Its replicas stay its own, and are in no ISR and lead nothing before it has copied them. Where it alone was in the ISR
-the others lack what only it had. Then the request is refused: with the old folder nothing would be lost. With
-`accept_loss` another replica leads from here on, one that lives if there is one; where there is no other replica the
-partition is empty. Either way no reader is told that a message is there which is not, nor is any epoch used twice.
+Its replicas stay its own, are in no ISR and no ELR, and lead nothing before it has copied them. Where no other replica
+is eligible, the others lack what only it had. Then the request is refused: with the old folder nothing would be lost.
+With `accept_loss` another replica leads from here on, one that lives if there is one; where there is no other replica
+the partition is empty. Either way no reader is told that a message is there which is not, nor is any epoch used twice.
 
 The node is registered without a data folder from here on, and the next process that registers under its id is taken
 with the folder that it has.
@@ -34,7 +34,7 @@ def plan_readmit(state: ClusterState, request: ReadmitNode) -> Plan:
         )
         return Refusal(Code.INVALID, message, "node_id")
     held = [*drafts(state, request.node_id)]
-    alone = [one for one in held if one.isr == [request.node_id]]
+    alone = [one for one in held if one.eligible == [request.node_id]]
     if alone and not request.accept_loss:
         message = f"{only_there(request.node_id, alone)}: start it with the old data folder, or accept the loss"
         return Refusal(Code.INVALID, message, "accept_loss")
@@ -49,7 +49,8 @@ def plan_readmit(state: ClusterState, request: ReadmitNode) -> Plan:
 def _lose(changed: Draft, node_id: str, standing: dict[str, Standing]) -> None:
     """A replica is empty: others have what there is, or nobody has."""
     others = [one for one in changed.replicas if one != node_id]
-    if changed.isr == [node_id] and others:
+    if others and changed.eligible == [node_id]:
         changed.isr = sorted(others, key=lambda one: standing.get(one) not in _ABLE)[:1]
+        changed.elr, changed.last = [], ""
         changed.elect(standing)
-    changed.drop(node_id)
+    changed.forfeit(node_id)

@@ -7,7 +7,7 @@ from attrs import define
 
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.changes import AddSide, FinishDelete, MakeOwnTopic
-from goqueue.core.cluster.duties import DeclareDead, NameCluster, Tidy
+from goqueue.core.cluster.duties import DeclareDead, EndStandstill, NameCluster, Tidy
 from goqueue.core.cluster.plan import (
     Plan,
     plan_alter,
@@ -23,6 +23,7 @@ from goqueue.core.cluster.plan_moves import plan_elect, plan_reassign
 from goqueue.core.cluster.plan_nodes import plan_dead, plan_drain, plan_forget, plan_leave, plan_register
 from goqueue.core.cluster.plan_readmit import plan_readmit
 from goqueue.core.cluster.plan_tidy import plan_name, plan_tidy
+from goqueue.core.cluster.standstill import plan_standstill
 from goqueue.core.cluster.verbs import (
     AddPartitions,
     AlterIsr,
@@ -101,6 +102,7 @@ _TIMELESS: dict[type, Callable[[ClusterState, Any], Plan]] = {
     NameCluster: plan_name,
     DeclareDead: plan_dead,
     Tidy: plan_tidy,
+    EndStandstill: plan_standstill,
 }
 
 
@@ -112,7 +114,11 @@ def answer(state: ClusterState, request: object) -> ClusterAnswer:
         return LeaveReply(_led_by(state, request.node_id))
     if isinstance(request, Drain):
         return DrainReply(_led_by(state, request.node_id))
-    return ElectReply(_led_by_others(state, request)) if isinstance(request, ElectLeaders) else None
+    if isinstance(request, ElectLeaders):
+        topic = state.topics.get(request.topic)
+        placed = topic.placements.get(request.partition) if topic is not None else None
+        return ElectReply(_led_by_others(state, request), placed.leader if placed is not None else "")
+    return None
 
 
 def _led_by(state: ClusterState, node_id: str) -> int:

@@ -19,6 +19,8 @@ class TopicCreated:
     created_ms: int
     # Which streams its partitions have besides the data.
     sides: list[Side] = field(factory=list)
+    # The topic once acknowledged what was not on the disk, whatever its settings say.
+    was_weak: bool = False
 
 
 @define
@@ -109,6 +111,8 @@ class NodeRegistered:
     grpc: str
     version: str
     wall_ms: int
+    # The processes on the same disk just before this one, by their incarnations.
+    before: list[int] = field(factory=list)
 
 
 @define
@@ -138,7 +142,8 @@ class PartitionPlaced:
     """Who has a partition, who of them is in sync, and who leads it; nobody does where `leader` is empty.
 
     `version` rises with every such record of a partition, `leader_epoch` with every leader. `adding` and `removing` are
-    the replicas that a move under way brings and takes.
+    the replicas that a move under way brings and takes. `elr` are replicas that are not in sync and have all that was
+    acknowledged all the same; `last` is who was the last to have it, where no replica is known to have it any more.
     """
 
     topic: str
@@ -150,6 +155,8 @@ class PartitionPlaced:
     version: int
     adding: list[str] = field(factory=list)
     removing: list[str] = field(factory=list)
+    elr: list[str] = field(factory=list)
+    last: str = ""
 
 
 @define

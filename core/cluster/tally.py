@@ -22,6 +22,7 @@ class _Seen:
 
     epoch: int
     isr: list[str]
+    eligible: list[str]
     leaderless_since: int | None
 
 
@@ -65,8 +66,14 @@ class Tally:
             for number, placed in topic.placements.items():
                 before = seen.get(number)
                 if before is None:
-                    seen[number] = _Seen(placed.leader_epoch, placed.isr, None if placed.leader else now)
-                elif (before.epoch, before.isr) != (placed.leader_epoch, placed.isr):
+                    seen[number] = _Seen(
+                        placed.leader_epoch, placed.isr, placed.eligible, None if placed.leader else now
+                    )
+                elif (before.epoch, before.isr, before.eligible) != (
+                    placed.leader_epoch,
+                    placed.isr,
+                    placed.eligible,
+                ):
                     self._replaced(now, before, placed)
 
     def _replaced(self, now: int, before: _Seen, placed: Placement) -> None:
@@ -74,7 +81,7 @@ class Tally:
         self.isr_expands += any(one not in before.isr for one in placed.isr)
         if placed.leader_epoch != before.epoch:
             self._led_anew(now, before, placed)
-        before.epoch, before.isr = placed.leader_epoch, placed.isr
+        before.epoch, before.isr, before.eligible = placed.leader_epoch, placed.isr, placed.eligible
 
     def _led_anew(self, now: int, before: _Seen, placed: Placement) -> None:
         if not placed.leader:
@@ -84,8 +91,8 @@ class Tally:
         since = now if before.leaderless_since is None else before.leaderless_since
         before.leaderless_since = None
         self.leader_elections += 1
-        # Whoever leads without having been in sync lacks what was acknowledged.
-        self.unclean_elections += placed.leader not in before.isr
+        # Whoever leads without having been eligible may lack what was acknowledged.
+        self.unclean_elections += placed.leader not in before.eligible
         self.latency_count += 1
         self.latency_ms_sum += (now - since) // _MS
 

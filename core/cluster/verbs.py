@@ -21,6 +21,10 @@ class RegisterNode:
     """A node has begun, or was told that it is not known: answered `RegisteredReply` when all know it.
 
     From then on it is in none of the ISRs in which another node is, so it leads nothing with a tail that it lost.
+
+    `whole` and `synced` name earlier processes of the node by their incarnations: those of which the disk has all that
+    they wrote, and those of which it has at least what they synced. Of a process in neither nothing is known, as when
+    the folder is an older copy.
     """
 
     node_id: str
@@ -33,6 +37,8 @@ class RegisterNode:
     version: str = ""
     # Of the cluster that the node's folder belongs to; empty where it is new.
     cluster_id: str = ""
+    whole: list[int] = field(factory=list)
+    synced: list[int] = field(factory=list)
 
 
 @define
@@ -56,6 +62,18 @@ class CatchingUp:
 
 
 @define
+class LogEnd:
+    """How far a log of a partition reaches that nobody leads, and the epoch of its last batch; -1 where it is empty."""
+
+    topic: str
+    partition: int
+    # Of the place: a log that was told of under another epoch may have changed since.
+    leader_epoch: int
+    epoch: int
+    offset: int
+
+
+@define
 class NodeHeartbeat:
     """A node lives; answered `NodeHeartbeatReply` at once."""
 
@@ -65,6 +83,8 @@ class NodeHeartbeat:
     number: int
     # Of the moves whose partitions the node leads, a bounded number of them.
     catching_up: list[CatchingUp] = field(factory=list)
+    # Of partitions that stand still, a bounded number of them.
+    logs: list[LogEnd] = field(factory=list)
 
 
 @define
@@ -100,8 +120,9 @@ class IsrChange:
     """Who is in sync with a leader, as it sees it at a version of the partition's place.
 
     `incarnations` says of the nodes that join as which process they have caught up: one that has begun anew since may
-    have lost what it had. A leader that resigns, because its disk lost something, is none of them, and one of them is
-    to lead; where it is alone it names itself, and leads under another epoch.
+    have lost what it had. A leader that resigns, because its disk failed, is none of them, and one of them is to lead;
+    where it is alone it names itself, and leads under another epoch. `lost` are replicas, maybe the leader itself, that
+    have less than what was acknowledged.
     """
 
     topic: str
@@ -111,6 +132,7 @@ class IsrChange:
     isr: list[str]
     incarnations: dict[str, int] = field(factory=dict)
     resigns: bool = False
+    lost: list[str] = field(factory=list)
 
 
 @define
@@ -199,17 +221,24 @@ class DrainReply:
 
 @define
 class ElectLeaders:
-    """Let the first replicas lead where they are in sync: of one partition, one topic or all. Answered `ElectReply`."""
+    """Let the first replicas lead where they are in sync: of one partition, one topic or all. Answered `ElectReply`.
+
+    Where that is `unclean`, it is of one partition that nobody leads: a replica leads that may lack what was
+    acknowledged, the one that is named, or else who was last known to have everything, or else any that lives.
+    """
 
     topic: str = ""
     partition: int = -1
+    unclean: bool = False
+    node_id: str = ""
 
 
 @define
 class ElectReply:
-    """How many partitions are led by others than their first replicas still."""
+    """How many partitions are led by others than their first replicas still; of one partition also who leads it."""
 
     left: int
+    leader: str = ""
 
 
 @define
@@ -272,6 +301,16 @@ class PartitionName:
 
 
 @define
+class OfflinePartition:
+    """A partition that nobody leads: who has all of it, as far as is known, and why that is so in a sentence."""
+
+    topic: str
+    partition: int
+    eligible: list[str]
+    why: str
+
+
+@define
 class ClusterReply:
     """The cluster as the answering node knows it; the lists of partitions are cut at a thousand, the counts are not."""
 
@@ -286,7 +325,7 @@ class ClusterReply:
     under_replicated_count: int
     offline_count: int
     under_replicated: list[PartitionName] = field(factory=list)
-    offline: list[PartitionName] = field(factory=list)
+    offline: list[OfflinePartition] = field(factory=list)
     # Nodes that vote with a data folder that they do not have, or have not come with yet.
     missing_voters: list[str] = field(factory=list)
     # Why the answering node is no part of the cluster at the moment; empty where it is one.

@@ -17,6 +17,8 @@ may rely on it.
 Invariants: the leader counts all agreed on but itself; what is asked for is forgotten only for a later version.
 """
 
+from collections.abc import Iterable
+
 from attrs import define, field
 
 from goqueue.core.verbs import Code, Refusal
@@ -63,18 +65,20 @@ class Leadership:
     version: int = -1
     replicas: list[str] = field(factory=list)
     isr: list[str] = field(factory=list)
+    # Others that may lead as well, since they have everything that was acknowledged.
+    elr: list[str] = field(factory=list)
     min_isr: int = 1
     # The followers that a message waits for.
     counted: list[str] = field(factory=list)
     _asked: dict[str, None] = field(factory=dict)
 
-    def agree(self, version: int, replicas: list[str], isr: list[str], min_isr: int) -> None:
+    def agree(self, version: int, replicas: list[str], isr: list[str], min_isr: int, elr: Iterable[str] = ()) -> None:
         """This is agreed on; of the same version only `min_isr` can differ."""
         assert version >= self.version
         if version > self.version:
             self._asked.clear()
         self.version = version
-        self.replicas, self.isr, self.min_isr = [*replicas], [*isr], min_isr
+        self.replicas, self.isr, self.min_isr, self.elr = [*replicas], [*isr], min_isr, [*elr]
         self._count()
 
     def ask(self, isr: list[str]) -> None:

@@ -77,8 +77,8 @@ class Partition:
         self.leader_epoch = max(log.epochs.latest, 0)
         self._settled_offset = 0
         # Where the log ended when its disk failed in this term, and whether it came back shorter.
-        self._failed_offset: int | None = None
-        self._has_lost = False
+        self.failed_offset: int | None = None
+        self.has_lost = False
         self.done: list[Publishing] = []
         # Where what is appended is noted by lane, if somebody delivers by lanes.
         self.lanes: LaneIndex | None = None
@@ -244,7 +244,7 @@ class Partition:
     def _barrier(self, publishing: Publishing) -> Refusal | None:
         """Why a leader takes nothing at the moment, or not what is to be on all replicas."""
         assert self.leadership is not None
-        if self._has_lost:
+        if self.has_lost:
             message = f"partition {self.number} of {self.topic} has lost its disk and waits for another leader"
             return Refusal(Code.UNAVAILABLE, message, retry_after_ms=500)
         if publishing.awaits and publishing.needs_all and self.leadership.is_short:
@@ -341,7 +341,7 @@ class Partition:
 
     def acknowledge(self) -> None:
         """Answer whoever waits for what is durable here, and on others where there are any."""
-        if self.log.unsound is not None or self._has_lost:
+        if self.log.unsound is not None or self.has_lost:
             return
         held = kept = self.kept_offset
         if self.leadership is not None:
@@ -355,7 +355,7 @@ class Partition:
     def disk_failed(self, now: int, why: str) -> None:
         """What was not acknowledged may or may not be there; whoever waits for it is told so."""
         if self.leadership is not None:
-            self._failed_offset = max(self.log.next_offset, self._failed_offset or 0)
+            self.failed_offset = max(self.log.next_offset, self.failed_offset or 0)
         self.log.disk_failed(now, why)
         self._recent.forget(self.log.stream)
         message = f"partition {self.number} of {self.topic} has lost its disk, and perhaps this with it: {why}"
@@ -400,9 +400,9 @@ class Partition:
             self.high_watermark, self.leader_epoch = self.log.next_offset, max(self.log.epochs.latest, 0)
             return
         # What was lost once is lost for this epoch, also where the disk fails again and has nothing more to lose.
-        if self._failed_offset is not None and self.log.next_offset < self._failed_offset:
-            self._has_lost = True
-        self._failed_offset = None
+        if self.failed_offset is not None and self.log.next_offset < self.failed_offset:
+            self.has_lost = True
+        self.failed_offset = None
         self._settled_offset = self.log.next_offset
         self.high_watermark = min(self.high_watermark, self.log.next_offset)
         self.acknowledge()
@@ -413,21 +413,21 @@ class Partition:
         """Begin a term, or go on in one of which something else is agreed on."""
         assert leadership.epoch >= self.leader_epoch
         if self.leadership is None or leadership.epoch > self.leader_epoch:
-            self.ends = {}
-            self._settled_offset = self.log.next_offset
-            self._failed_offset, self._has_lost = None, False
+            self.ends, self._settled_offset = {}, self.log.next_offset
+        if self.leadership is not None and leadership.epoch > self.leader_epoch:
+            self.failed_offset, self.has_lost = self.log.next_offset if self.log.unsound is not None else None, False
         self.leadership, self.leader_epoch = leadership, leadership.epoch
         self.acknowledge()
 
     @property
     def is_settled(self) -> bool:
         """Whether all that the leaders before acknowledged is known to be acknowledged."""
-        return self.leadership is None or (not self._has_lost and self.high_watermark >= self._settled_offset)
+        return self.leadership is None or (not self.has_lost and self.high_watermark >= self._settled_offset)
 
     @property
     def has_failed(self) -> bool:
         """Whether the disk failed in this term and has not come back with all that it had."""
-        return self._has_lost or self._failed_offset is not None
+        return self.has_lost or self.failed_offset is not None
 
     def is_caught_up(self, follower: str) -> bool:
         """Whether a follower has all that a replica in sync must have."""

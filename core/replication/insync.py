@@ -6,7 +6,8 @@ when it has been behind in any of them for too long, or has less than what is ac
 The controller decides; the leader asks again until the place has another version, and counts whom it asked for until
 then (`partition/leadership.py`).
 
-A leader whose disk failed asks to be replaced.
+A leader whose disk failed asks to be replaced where another replica is eligible. Where none is, it waits for the disk,
+and says so when the disk has lost something. Of followers that are eligible it says the same.
 """
 
 from attrs import define, field
@@ -26,7 +27,8 @@ class IsrWish:
     """What a leader asks of the controller: this set in sync, by the place as it knows it.
 
     `incarnations` says of those who join as which process they have caught up. One that `resigns` cannot go on in its
-    epoch: another of the set is to lead, or, if there is none, the same in a new epoch.
+    epoch: another that is eligible is to lead, or, if there is none, the same in a new epoch. `lost` have less than was
+    acknowledged.
     """
 
     topic: str
@@ -36,6 +38,7 @@ class IsrWish:
     isr: list[str]
     resigns: bool = False
     incarnations: dict[str, int] = field(factory=dict)
+    lost: list[str] = field(factory=list)
 
 
 @define(eq=False)
@@ -46,7 +49,7 @@ class InSync:
     number: int
     leadership: Leadership
     streams: dict[Side, Partition] = field(factory=dict)
-    _asked: list[str] = field(factory=list)
+    _asked: tuple[list[str], list[str]] | None = None
     _asked_version: int = UNKNOWN
     _again_at: int = 0
 
@@ -73,21 +76,34 @@ class InSync:
     def wish(self, now: int, lag_ns: int, heard: dict[str, int]) -> IsrWish | None:
         """What is to be asked for at this moment; None when all is as agreed, or was asked for a moment ago."""
         leadership = self.leadership
-        resigns = any(partition.has_failed for partition in self.streams.values())
-        wanted = self._without_me() if resigns else self._wanted(now, lag_ns, heard)
+        resigns, lost = self._resigns(), self._lost()
+        wanted = self._without_me(lost) if resigns else self._wanted(now, lag_ns, heard)
         counted = {leadership.node_id, *leadership.counted}
-        if not resigns and set(wanted) == set(leadership.isr) == counted:
+        if not resigns and not lost and set(wanted) == set(leadership.isr) == counted:
             return None
-        is_asked = wanted == self._asked and leadership.version == self._asked_version
+        is_asked = (wanted, lost) == self._asked and leadership.version == self._asked_version
         if is_asked and now < self._again_at:
             return None
-        self._asked, self._asked_version, self._again_at = wanted, leadership.version, now + _AGAIN_NS
+        self._asked, self._asked_version, self._again_at = (wanted, lost), leadership.version, now + _AGAIN_NS
         leadership.ask(wanted)
-        return IsrWish(self.topic, self.number, leadership.epoch, leadership.version, wanted, resigns)
+        return IsrWish(self.topic, self.number, leadership.epoch, leadership.version, wanted, resigns, lost=lost)
 
-    def _without_me(self) -> list[str]:
-        leadership = self.leadership
-        return [one for one in leadership.isr if one != leadership.node_id] or [leadership.node_id]
+    def _resigns(self) -> bool:
+        """Whether another is to lead: the disk failed, or, where no other is eligible, it has lost something."""
+        leadership, streams = self.leadership, self.streams.values()
+        if [*leadership.isr, *leadership.elr] == [leadership.node_id]:
+            return any(partition.has_lost for partition in streams)
+        return any(partition.has_failed for partition in streams)
+
+    def _lost(self) -> list[str]:
+        """Who is eligible, and has less than what was acknowledged."""
+        leadership, streams = self.leadership, self.streams.values()
+        lost = [one for one in [*leadership.isr, *leadership.elr] if any(_has_lost(one, each) for each in streams)]
+        return [leadership.node_id, *lost] if any(partition.has_lost for partition in streams) else lost
+
+    def _without_me(self, lost: list[str]) -> list[str]:
+        own = self.leadership.node_id
+        return [one for one in self.leadership.isr if one != own and one not in lost] or [own]
 
     def _wanted(self, now: int, lag_ns: int, heard: dict[str, int]) -> list[str]:
         leadership = self.leadership
@@ -111,7 +127,7 @@ class InSync:
             end = partition.ends.get(follower)
             if end is None:
                 continue
-            if UNKNOWN < end.kept < partition.high_watermark:
+            if _has_lost(follower, partition):
                 return False
             if end.behind_since is not None and now - end.behind_since >= lag_ns:
                 return False
@@ -129,3 +145,9 @@ class InSync:
         if self._asked_version == leadership.version:
             times.append(self._again_at)
         return max(min(times), now + _LOOK_NS) if times else None
+
+
+def _has_lost(follower: str, partition: Partition) -> bool:
+    """Whether a follower has said that it has less than what was acknowledged."""
+    end = partition.ends.get(follower)
+    return end is not None and UNKNOWN < end.kept < partition.high_watermark

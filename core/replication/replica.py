@@ -31,6 +31,9 @@ class Replica:
         # Where readers begin by the leader's word, and where its log ends.
         self.leader_start = 0
         self.leader_end = 0
+        # The end of what was confirmed when the disk failed, until recovery says what is left, and of what it has lost.
+        self.failed_offset: int | None = None
+        self._lost_below = 0
 
     # --- what the leader sends
 
@@ -63,6 +66,7 @@ class Replica:
         """Take back everything from `offset` on. Raises LogUnsound."""
         offset = max(offset, self.log.start_offset)
         self.log.truncate(now, offset)
+        self._lost_below = min(self._lost_below, offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.log.held_from = self.high_watermark
         self.history.cut(offset)
@@ -70,6 +74,7 @@ class Replica:
     def restart(self, now: int, offset: int) -> None:
         """Forget everything and begin anew at `offset`. Raises LogUnsound."""
         self.log.restart(now, offset)
+        self._lost_below = min(self._lost_below, offset)
         self.high_watermark = self.log.held_from = offset
         self.history = History()
 
@@ -84,6 +89,11 @@ class Replica:
         """The end of what is as durable here as the topic says, where there is anything before it."""
         log = self.log
         return self.reach if log.epochs.latest < 0 else min(log.acknowledged_offset, self.written_offset)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether the disk has lost what this replica confirmed, and the leader has not sent it again."""
+        return self.log.next_offset < self._lost_below
 
     # --- the disk
 
@@ -104,6 +114,8 @@ class Replica:
 
     def disk_failed(self, now: int, why: str) -> None:
         """The disk refused or lost a write: nothing more is taken until `reopened`."""
+        if self.log.unsound is None:
+            self.failed_offset = self.kept_offset
         self.log.disk_failed(now, why)
 
     def recovery_failed(self, why: str) -> None:
@@ -114,6 +126,9 @@ class Replica:
     def reopened(self, now: int, state: LogState) -> None:
         """Go on from what recovery found, after a failure or a cut."""
         self.log.reopened(now, state)
+        if self.failed_offset is not None:
+            self._lost_below = max(self._lost_below, self.failed_offset)
+        self.failed_offset = None
         self.history.cut(self.log.next_offset)
         self.taken_offset = self.written_offset = self.log.next_offset
         self.high_watermark = min(max(self.high_watermark, self.log.start_offset), self.log.next_offset)

@@ -37,6 +37,7 @@ from goqueue.core.replication.messages import (
 from goqueue.core.replication.pulling import PAUSE_FIRST_NS, Followed, Place, Pulling
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.sources import Sources
+from goqueue.core.verbs import Side
 
 
 class Replication:
@@ -58,6 +59,8 @@ class Replication:
         self._sources = Sources(node_id, options, recent, self.lanes, self.counts, self._places)
         # What is followed.
         self._followed: dict[Place, Followed] = {}
+        # What of that nobody leads.
+        self._leaderless: dict[Place, None] = {}
         self._pullings: dict[str, Pulling] = {}
         self._touched: dict[Place, Replica] = {}
         self._writing: dict[Place, Replica] = {}
@@ -87,6 +90,10 @@ class Replication:
         if known is not None:
             self._unfollow(known)
         followed = self._followed[place] = Followed(place, replica, leader, leader_epoch)
+        if leader:
+            self._leaderless.pop(place, None)
+        else:
+            self._leaderless[place] = None
         self._touched[place] = replica
         if leader and leader != self.node_id:
             self._pulling(leader).add(followed)
@@ -112,11 +119,16 @@ class Replication:
         if place is None:
             return
         followed = self._followed.pop(place, None)
+        self._leaderless.pop(place, None)
         if followed is not None:
             self._unfollow(followed)
         self._touched.pop(place, None)
         self._writing.pop(place, None)
         self._sources.leave(place, stream)
+
+    def leaderless(self) -> list[Replica]:
+        """The logs of messages here that nobody leads."""
+        return [self._followed[place].replica for place in self._leaderless if place[2] is Side.DATA]
 
     def taken(self) -> list[Replica]:
         """The followed streams of which something was taken that is not written yet."""

@@ -14,6 +14,7 @@ def promoted(replica: Replica, recent: RecentBatches) -> Partition:
     partition.high_watermark = min(replica.high_watermark, replica.log.next_offset)
     partition.taken_offset, partition.written_offset = replica.taken_offset, replica.written_offset
     partition.history = replica.history
+    partition.failed_offset, partition.has_lost = replica.failed_offset, replica.has_lost
     return partition
 
 
@@ -24,4 +25,5 @@ def demoted(partition: Partition, refusal: Refusal) -> tuple[Replica, list[Publi
     replica.high_watermark = partition.high_watermark
     replica.taken_offset, replica.written_offset = partition.taken_offset, partition.written_offset
     replica.history = partition.history
+    replica.failed_offset = partition.failed_offset
     return replica, done

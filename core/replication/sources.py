@@ -74,7 +74,7 @@ class Sources:
         if partition.leader_epoch < epoch:
             self._unwatch(place)
         before = team.leadership.isr
-        team.leadership.agree(placement.version, placement.replicas, placement.isr, min_isr)
+        team.leadership.agree(placement.version, placement.replicas, placement.isr, min_isr, placement.elr)
         self._count_changes(before, placement.isr)
         for gone in before:
             if gone not in placement.isr:

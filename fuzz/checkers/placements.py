@@ -1,12 +1,15 @@
 """What is agreed on about a partition makes sense at every moment: it is led by one in sync, and epochs only rise.
 
 Who is in sync has the partition, or is about to have it. Every change raises the version, and another leader another
-epoch. Only a topic whose settings allow it may be led by one that was not in sync.
+epoch. Who leads was in sync or in the ELR, or the settings of the topic let anybody lead. The ELR has members only
+while too few are in sync for anything to be acknowledged. A partition of which nobody is known to have everything is
+one of a topic that acknowledges what is not on the disk: a power cut takes nothing from the others.
 """
 
 from attrs import define
 
-from goqueue.core.cluster.apply import Placement
+from goqueue.core.cluster.apply import Placement, Topic
+from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.cluster.topic_settings import setting
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Violation
@@ -23,8 +26,9 @@ class _Known:
     version: int
     leader: str
     leader_epoch: int
-    # Who is in sync, or may come to be so and be the only one at once: when a move ends.
+    # Who has everything, or may come to have it and be the only one at once: when a move ends.
     heirs: list[str]
+    eligible: list[str]
 
 
 class Placements(Checker):
@@ -46,15 +50,21 @@ class Placements(Checker):
         for leader in broker.node.led.topics.values():
             topic = leader.topic
             for number, placement in topic.placements.items():
-                self._look((topic.topic_id, number), f"{topic.name}/{number}", placement)
+                self._look(topic, f"{topic.name}/{number}", placement)
                 is_unclean = bool(setting(topic.config, "unclean_leader_election"))
                 self._follow((topic.topic_id, number), f"{topic.name}/{number}", placement, is_unclean=is_unclean)
 
-    def _look(self, place: Place, name: str, placement: Placement) -> None:
+    def _look(self, topic: Topic, name: str, placement: Placement) -> None:
         if placement.leader and placement.leader not in placement.isr:
             raise Violation(f"{name} is led by one that is not in sync: {placement}")
         if any(one not in placement.replicas for one in placement.isr):
             raise Violation(f"in sync with {name} is one that does not have it: {placement}")
+        min_isr = setting(topic.config, "min_insync_replicas")
+        assert isinstance(min_isr, int)
+        if placement.elr and len(placement.isr) >= min_isr:
+            raise Violation(f"{name} takes messages that its ELR may not have: {placement}")
+        if stands_still(placement) and not topic.is_weak:
+            raise Violation(f"{name} stands still, and a power cut takes nothing from it: {placement}")
 
     def _follow(self, place: Place, name: str, placement: Placement, *, is_unclean: bool) -> None:
         known = self._known.get(place)
@@ -64,7 +74,14 @@ class Placements(Checker):
             is_other = placement.leader not in (known.leader, "")
             if is_other and placement.leader_epoch == known.leader_epoch and known.leader:
                 raise Violation(f"{name} has another leader under the same epoch: {known}, then {placement}")
-            if placement.version == known.version + 1 and not is_unclean and not set(placement.isr) & set(known.heirs):
-                raise Violation(f"none of those in sync with {name} is so any more: {known}, then {placement}")
-        heirs = [*placement.isr, *placement.adding]
-        self._known[place] = _Known(placement.version, placement.leader, placement.leader_epoch, heirs)
+            is_next = placement.version == known.version + 1 and not is_unclean and bool(known.eligible)
+            if is_next and not stands_still(placement) and not set(placement.eligible) & set(known.heirs):
+                raise Violation(f"none of those who had all of {name} has it any more: {known}, then {placement}")
+            # A leader that hands over, or that a move takes away, may do so to one that joins in the same step.
+            is_handed_over = known.leader in placement.isr or known.leader not in ("", *placement.replicas)
+            if is_next and not is_handed_over and placement.leader not in ("", *known.heirs):
+                raise Violation(f"{name} is led by one that was not eligible: {known}, then {placement}")
+        self.history.placed(place, placement.replicas, stands_still=stands_still(placement))
+        eligible = placement.eligible
+        heirs = [*eligible, *placement.adding]
+        self._known[place] = _Known(placement.version, placement.leader, placement.leader_epoch, heirs, eligible)

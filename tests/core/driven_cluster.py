@@ -14,6 +14,7 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.verbs import Caller, Refusal
+from goqueue.storage.lives import begin_life
 from goqueue.storage.node_disk import NodeDisk
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.store import Store
@@ -39,6 +40,8 @@ class DrivenMember:
         self.disk_id = disk_id or f"disk-of-{node_id}"
         self.disks = 1
         self.incarnation = 0
+        # How often its machine has lost its power.
+        self.boots = 0
         self.vain_turns = 0
         self.node: Node | None = None
         self.node_disk: NodeDisk | None = None
@@ -50,6 +53,8 @@ class DrivenMember:
         """A process begins."""
         assert self.node is None
         self.incarnation += 1
+        store = Store(self.disk)
+        before = begin_life(self.disk, self.incarnation, f"boot-{self.boots}")
         cluster = ClusterOptions(
             self.founders,
             self.rack,
@@ -58,14 +63,20 @@ class DrivenMember:
             f"{self.node_id}:9000",
             incarnation=self.incarnation,
             disk_id=self.disk_id,
+            whole=before.whole,
+            synced=before.lives,
         )
         options = NodeOptions(self.node_id, "1.0", 1, seed=hash_of(self.node_id, self.incarnation), cluster=cluster)
         self.node = self._recorded(Node(options, Clock(now, WALL_MS + now // _MS), now))
-        self.node_disk = NodeDisk(self.node, Store(self.disk), self.reports.append)
+        self.node_disk = NodeDisk(self.node, store, self.reports.append)
 
-    def kill(self) -> None:
-        """The process is gone, and what it had not synced with it."""
-        self.disk.crash()
+    def kill(self, *, crash: bool) -> None:
+        """The process is gone, and with its machine what was not synced."""
+        if crash:
+            self.boots += 1
+            self.disk.crash()
+        else:
+            self.disk.kill()
         self.node = self.node_disk = None
         self.answers.clear()
 
@@ -121,9 +132,9 @@ class DrivenCluster:
         self.members[name].start(self.now)
         self._turn_all()
 
-    def kill(self, name: str) -> None:
-        """End a node; its peers are told that their links are gone."""
-        self.members[name].kill()
+    def kill(self, name: str, *, crash: bool = True) -> None:
+        """End a node, and its machine or not; its peers are told that their links are gone."""
+        self.members[name].kill(crash=crash)
         for other in self.living():
             self.node(other).peer_lost(self.now, name)
         self._turn_all()

@@ -238,7 +238,7 @@ METRICS: tuple[Metric, ...] = (
            _one(lambda sources: sources.cluster.offline_partitions)),
     Metric("cluster_leader_elections_total", COUNTER, "Leaders of partitions that were elected.",
            _one(lambda sources: sources.cluster.leader_elections_total)),
-    Metric("cluster_unclean_leader_elections_total", COUNTER, "Those of them that were not in sync.",
+    Metric("cluster_unclean_leader_elections_total", COUNTER, "Those of them that were not eligible.",
            _one(lambda sources: sources.cluster.unclean_leader_elections_total)),
     Metric("cluster_leader_election_latency_seconds_total", COUNTER,
            "How long partitions were without a leader, added up.",

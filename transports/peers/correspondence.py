@@ -15,6 +15,7 @@ from goqueue.core.node_options import NodeOptions
 from goqueue.core.ready import Letter
 from goqueue.storage.disk import Disk
 from goqueue.storage.identity import Identity, claim_folder, name_cluster
+from goqueue.storage.lives import begin_life, end_life, system_boot_id
 from goqueue.storage.open_log import system_wall_ms
 from goqueue.transports.peers.hello import Hello
 from goqueue.transports.peers.network import Home, Network
@@ -40,8 +41,16 @@ class Correspondence:
         assert options.cluster is not None, "a node alone has no letters"
         self._disk = disk
         self._identity = claim_folder(disk, options.node_id, options.cluster.disk_id)
-        self._options = evolve(options, cluster=evolve(options.cluster, disk_id=self._identity.disk_id))
+        before = begin_life(disk, options.cluster.incarnation, system_boot_id())
+        self._options = evolve(
+            options,
+            cluster=evolve(options.cluster, disk_id=self._identity.disk_id, whole=before.whole, synced=before.lives),
+        )
         return self._options
+
+    def end(self) -> None:
+        """The node has ended in order: all that it wrote is on the disk. Raises OSError."""
+        end_life(self._disk)
 
     async def run(
         self, kick: Callable[[], None], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED

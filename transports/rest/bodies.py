@@ -151,6 +151,9 @@ class PartitionView(Struct):
     latest: int
     high_watermark: int
     size_bytes: int
+    # Replicas that are not in sync and may lead all the same, and why nobody leads where that is so.
+    elr: list[str] = []
+    why_offline: str = ""
 
 
 class PartitionsView(Struct):

@@ -41,6 +41,7 @@ from goqueue.transports.rest.cluster_bodies import (
     MovesView,
     MoveView,
     NodeView,
+    OfflineView,
     PartitionsDraft,
     PlaceView,
     ReadmittedView,
@@ -53,6 +54,9 @@ from goqueue.transports.rest.decoding import whole_number
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.exchange import Answer
 
+# Of how many partitions without a leader is said why.
+_EXPLAINED_MAX = 5
+
 
 async def describe_cluster(call: Call) -> Answer:
     """GET /admin/cluster and /cluster."""
@@ -61,7 +65,8 @@ async def describe_cluster(call: Call) -> Answer:
         ClusterView(
             found.cluster_id, found.controller, found.term, found.voters, [node_view(node) for node in found.nodes],
             found.topics, found.partitions, found.moving, found.under_replicated_count, found.offline_count,
-            _places(found.under_replicated), _places(found.offline),
+            _places(found.under_replicated),
+            [OfflineView(each.topic, each.partition, each.eligible, each.why) for each in found.offline],
         )
     )  # fmt: skip
 
@@ -96,7 +101,8 @@ def cluster_problems(found: ClusterReply) -> list[str]:
     if len(found.voters) % 2 == 0 and any(is_healthy(node) and not node.is_voter for node in found.nodes):
         problems.append(f"{len(found.voters)} nodes vote, an even number: another one is yet to become a voter")
     if found.offline_count:
-        problems.append(f"partitions without a leader: {found.offline_count}{_for_instance(found.offline)}")
+        problems.append(f"partitions without a leader: {found.offline_count}")
+        problems += [each.why for each in found.offline[:_EXPLAINED_MAX]]
     if found.under_replicated_count:
         listed = _for_instance(found.under_replicated)
         problems.append(f"partitions that lack a replica: {found.under_replicated_count}{listed}")
@@ -162,8 +168,10 @@ async def elect_leaders(call: Call) -> Answer:
     if draft.partition is not None and not draft.topic:
         raise invalid("a partition is one of a topic, which is missing", "topic")
     partition = -1 if draft.partition is None else draft.partition
-    reply = await call.ask(ElectLeaders(draft.topic, partition), ElectReply)
-    return answer(ElectedView(reply.left))
+    if draft.node and not draft.unclean:
+        raise invalid("a node is named only where the election is unclean", "node")
+    reply = await call.ask(ElectLeaders(draft.topic, partition, draft.unclean, draft.node), ElectReply)
+    return answer(ElectedView(reply.left, reply.leader))
 
 
 # --- more partitions

@@ -35,6 +35,15 @@ class PlaceView(Struct):
     partition: int
 
 
+class OfflineView(Struct):
+    """A partition that nobody leads: who has all of it, as far as is known, and why, with what to do about it."""
+
+    topic: str
+    partition: int
+    eligible: list[str]
+    why: str
+
+
 class ClusterView(Struct):
     """The cluster as the node that was asked knows it; lists of partitions are cut at a thousand, counts are not."""
 
@@ -50,7 +59,7 @@ class ClusterView(Struct):
     under_replicated_count: int
     offline_count: int
     under_replicated: list[PlaceView]
-    offline: list[PlaceView]
+    offline: list[OfflineView]
 
 
 class ClusterHealthView(Struct):
@@ -173,13 +182,20 @@ class ReadmittedView(Struct):
 
 
 class ElectionDraft(Draft):
-    """Where the first replicas are to lead: one partition, one topic, or all."""
+    """Where the first replicas are to lead: one partition, one topic, or all.
+
+    `unclean` lets a replica lead one partition that nobody leads, although it may lack messages that were acknowledged:
+    `node`, or whichever seems best.
+    """
 
     topic: str = ""
     partition: Count | None = None
+    unclean: bool = False
+    node: str = ""
 
 
 class ElectedView(Struct):
-    """How many partitions are still led by others than their first replicas."""
+    """How many partitions are still led by others than their first replicas; of one partition, who leads it."""
 
     left: int
+    leader: str = ""

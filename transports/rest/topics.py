@@ -109,7 +109,7 @@ async def list_partitions(call: Call) -> Answer:
     views = [
         PartitionView(
             reply.partition, reply.leader, reply.replicas, reply.isr,
-            reply.start_offset, reply.end_offset, reply.high_watermark, reply.size_bytes,
+            reply.start_offset, reply.end_offset, reply.high_watermark, reply.size_bytes, reply.elr, reply.why_offline,
         )
         for reply in partitions
     ]  # fmt: skip

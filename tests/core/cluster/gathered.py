@@ -11,9 +11,13 @@ from goqueue.core.verbs import CreateTopic, Refusal
 WALL_MS = 1_700_000_000_000
 
 
-def registration(node_id: str, incarnation: int = 1, rack: str = "") -> RegisterNode:
-    """How a node registers."""
-    return RegisterNode(node_id, incarnation, f"disk-of-{node_id}", rack, f"{node_id}:7000", version="1.0")
+def registration(node_id: str, incarnation: int = 1, rack: str = "", lost: str = "") -> RegisterNode:
+    """How a node registers whose processes before this one lost nothing, or `unsynced` writes, or anything."""
+    before = [*range(1, incarnation)]
+    return RegisterNode(
+        node_id, incarnation, f"disk-of-{node_id}", rack, f"{node_id}:7000", version="1.0",
+        whole=[] if lost else before, synced=before if lost in ("", "unsynced") else [],
+    )  # fmt: skip
 
 
 def voter(node_id: str) -> str:
@@ -71,13 +75,20 @@ class Gathered:
         for node_id in nodes:
             self.do(DeclareDead(node_id, self.state.nodes[node_id].incarnation))
 
-    def begin(self, node_id: str) -> list[MetadataRecord]:
+    def begin(self, node_id: str, lost: str = "") -> list[MetadataRecord]:
         """A node begins anew, as another process."""
-        return self.do(registration(node_id, self.state.nodes[node_id].incarnation + 1))
+        return self.do(registration(node_id, self.state.nodes[node_id].incarnation + 1, lost=lost))
 
-    def syncing(self, topic: str, isr: list[str], partition: int = 0, *, resigns: bool = False) -> AlterIsr:
+    def eligible(self, topic: str, partition: int = 0) -> str:
+        """Who is in sync, who may lead besides, and who leads, in a line."""
+        placed = self.at(topic, partition)
+        return f"{' '.join(placed.isr)} | {' '.join(placed.elr)} | {placed.leader or '-'}"
+
+    def syncing(
+        self, topic: str, isr: list[str], partition: int = 0, *, resigns: bool = False, lost: tuple[str, ...] = ()
+    ) -> AlterIsr:
         """The leader's report of who is in sync, at the place as it is."""
         placed = self.at(topic, partition)
         incarnations = {one: self.state.nodes[one].incarnation for one in isr}
-        change = IsrChange(topic, partition, placed.leader_epoch, placed.version, isr, incarnations, resigns)
+        change = IsrChange(topic, partition, placed.leader_epoch, placed.version, isr, incarnations, resigns, [*lost])
         return AlterIsr(placed.leader, self.state.nodes[placed.leader].incarnation, [change])

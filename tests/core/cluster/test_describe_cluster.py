@@ -43,7 +43,10 @@ def test_partitions_that_are_not_as_they_should_be_are_named() -> None:
     assert (reply.under_replicated_count, reply.offline_count, reply.moving) == (0, 0, 1)
     cluster.die("n1", "n2", "n3")
     reply = describe_cluster(0, cluster.state, "n3", 1, ["n1"], None)
-    assert reply.offline == [PartitionName("orders", 0), PartitionName("single", 0)]
+    assert [(one.topic, one.partition, one.eligible) for one in reply.offline] == [
+        ("orders", 0, ["n3"]),
+        ("single", 0, ["n1"]),
+    ]
     cluster.do(registration("n3"))
     cluster.do(registration("n1"))
     reply = describe_cluster(0, cluster.state, "n1", 1, ["n1"], None)

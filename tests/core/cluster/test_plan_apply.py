@@ -138,7 +138,7 @@ def test_planning_changes_nothing() -> None:
 
 def test_applying_gives_a_topic_as_it_was_planned() -> None:
     state = applied(orders('{"fsync": "none"}'), TopicAltered("orders", '{"cleanup": "compact"}'))
-    assert state.topics == {"orders": Topic("orders", 1, 3, {"cleanup": "compact"}, WALL_MS)}
+    assert state.topics == {"orders": Topic("orders", 1, 3, {"cleanup": "compact"}, WALL_MS, is_weak=True)}
     assert state.topics["orders"].stream(2) == "logs/orders/2"
 
 

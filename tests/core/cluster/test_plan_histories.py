@@ -1,7 +1,8 @@
 """Whatever nodes, leaders and operators do in whatever order, nobody leads who may lack what was acknowledged.
 
 Every history runs against the simplest model of it: which nodes hold what was acknowledged last of each partition. A
-publish is acknowledged when all of the ISR have it; a process that begins anew has lost what it had.
+publish is acknowledged when all of the ISR have it, and they are enough; a process that begins anew may have lost what
+the one before it had.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.changes import MakeOwnTopic
-from goqueue.core.cluster.duties import DeclareDead, Tidy
+from goqueue.core.cluster.draft import Draft, draft
+from goqueue.core.cluster.duties import DeclareDead, EndStandstill, Tidy
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, Standing
+from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.cluster.verbs import (
     AddPartitions,
     Drain,
@@ -26,7 +29,7 @@ from goqueue.core.cluster.verbs import (
     Reassign,
     ReplicaMove,
 )
-from goqueue.core.verbs import CreateTopic, DeleteTopic, Refusal
+from goqueue.core.verbs import AlterTopic, CreateTopic, DeleteTopic, Refusal
 from tests.core.cluster.gathered import Gathered, registration
 
 TOPICS = ("a", "b", "a.dlq", "hasty", "__groups")
@@ -50,6 +53,7 @@ class History:
         self.held: dict[Slot, Acknowledged] = {}
         self.unclean = 0
         self.refused = 0
+        self.came_to: set[str] = set()
 
     @property
     def state(self) -> ClusterState:
@@ -71,8 +75,8 @@ class History:
         """Something happens."""
         steps = [
             self.create, self.publish, self.publish, self.catch_up, self.catch_up, self.fall_behind, self.restart,
-            self.restart, self.die, self.die, self.come_back, self.drain, self.leave, self.move, self.tidy, self.other,
-            self.lose_disk,
+            self.restart, self.die, self.die, self.come_back, self.drain, self.leave, self.move, self.tidy, self.alter,
+            self.other, self.lose_disk,
         ]  # fmt: skip
         self.random.choice(steps)()
 
@@ -105,12 +109,22 @@ class History:
             if placed.leader:
                 assert self.state.nodes[placed.leader].standing is not Standing.DEAD
                 self._lead(slot, placed, old, request)
+            if isinstance(request, ForgetNode | ReadmitNode) and request.accept_loss:
+                # Whoever is to lead from here on decides what there is, whether it lives or not.
+                held.count = min(held.count, *(held.holders[one] for one in placed.eligible or placed.replicas))
+            assert slot[0] == "hasty" or all(held.holders[one] >= held.count for one in placed.eligible), (slot, placed)
+            self.came_to |= {"elr"} if placed.elr else set()
+            self.came_to |= {"standstill"} if stands_still(placed) else set()
 
     def _lead(self, slot: Slot, placed: Placement, old: Placement | None, request: object) -> None:
         held = self.held[slot]
         if held.holders[placed.leader] < held.count:
             is_accepted = isinstance(request, ForgetNode | ReadmitNode) and request.accept_loss
-            assert slot[0] == "hasty" or is_accepted, (slot, placed, held)
+            is_alone = placed.replicas == [placed.leader]
+            is_best = isinstance(request, EndStandstill) and held.holders[placed.leader] == max(
+                held.holders[one] for one in placed.replicas
+            )
+            assert slot[0] == "hasty" or is_accepted or is_alone or is_best, (slot, placed, held)
             self.unclean += 1
             held.count = held.holders[placed.leader]
         if old is None or old.leader_epoch != placed.leader_epoch:
@@ -128,12 +142,16 @@ class History:
         if name == "__groups":
             self.attempt(MakeOwnTopic(name, 1, {}))
         else:
-            self.attempt(CreateTopic(name, partitions, replicas, {"unclean_leader_election": name == "hasty"}))
+            config: dict[str, object] = {"unclean_leader_election": name == "hasty"}
+            config["fsync"] = self.random.choice(["every", "every", "interval"])
+            config["min_insync_replicas"] = self.random.choice([1, 2, 2, 3])
+            self.attempt(CreateTopic(name, partitions, replicas, config))
 
     def publish(self) -> None:
         """Every partition that is led takes a message, and all who are in sync get it before it is acknowledged."""
         for slot, placed in self.slots():
-            if placed.leader and self.random.random() < 0.7:
+            is_short = len(placed.isr) < draft(self.state.topics[slot[0]], slot[1]).min_isr
+            if placed.leader and not is_short and self.random.random() < 0.7:
                 held = self.held.setdefault(slot, Acknowledged())
                 held.count += 1
                 for one in placed.isr:
@@ -164,14 +182,13 @@ class History:
                 self.attempt(self.cluster.syncing(slot[0], isr, slot[1], resigns=self.random.random() < 0.1))
 
     def restart(self) -> None:
-        """A process ends with all that it had, and begins anew."""
-        node_id = self.node()
-        alone = [slot for slot, placed in self.slots() if placed.isr == [node_id]]
+        """A process ends, and begins anew with all that it had, or without what was not synced, or with nothing."""
+        node_id, lost = self.node(), self.random.choice(["", "unsynced", "unsynced", "all"])
         for slot, held in self.held.items():
-            # The last one that has everything has it on its disk: else it would be lost by the mode that was chosen.
-            if slot not in alone:
-                held.holders[node_id] = 0
-        self.attempt(registration(node_id, self.state.nodes[node_id].incarnation + 1))
+            topic = self.state.topics.get(slot[0])
+            if lost == "all" or (lost == "unsynced" and topic is not None and topic.is_weak):
+                held.holders[node_id] = self.random.choice([0, held.holders.get(node_id, 0) // 2])
+        self.attempt(registration(node_id, self.state.nodes[node_id].incarnation + 1, lost=lost))
 
     def die(self) -> None:
         """A node is not heard of."""
@@ -190,7 +207,6 @@ class History:
         if not self.state.nodes[node_id].disk_id:
             # It is still to come back from the last time.
             return
-        alone = {slot for slot, placed in self.slots() if placed.isr == [node_id]}
         self.attempt(DeclareDead(node_id, self.state.nodes[node_id].incarnation))
         self.attempt(ReadmitNode(node_id, accept_loss=self.random.random() < 0.5))
         if self.state.nodes[node_id].disk_id:
@@ -200,9 +216,9 @@ class History:
         for slot, placed in self.slots():
             assert placed.isr != [node_id] or placed.replicas == [node_id]
             assert placed.leader != node_id
-            if slot in alone:
-                held = self.held[slot]
-                held.count = min(held.count, held.holders[placed.isr[0]])
+            if placed.replicas == [node_id]:
+                self.held[slot].count = 0
+            assert node_id not in placed.elr or placed.replicas == [node_id]
 
     def drain(self) -> None:
         """An operator drains a node, or has it back."""
@@ -223,8 +239,22 @@ class History:
             self.attempt(Reassign([ReplicaMove(name, number, goal)]))
 
     def tidy(self) -> None:
-        """The controller brings into order what it can."""
+        """The controller brings into order what it can, also where all replicas have told how far their logs reach."""
         self.attempt(Tidy(sorted(self.state.nodes)))
+        incarnations = {one: node.incarnation for one, node in self.state.nodes.items()}
+        for slot, placed in [*self.slots()]:
+            if stands_still(placed):
+                held = self.held[slot]
+                best = max(placed.replicas, key=lambda one: held.holders.get(one, 0))
+                self.attempt(EndStandstill(*slot[:2], placed.leader_epoch, best, incarnations))
+
+    def alter(self) -> None:
+        """Somebody changes how many have to be in sync, or how durable messages are."""
+        name = self.random.choice(TOPICS[:4])
+        config: dict[str, object] = {"min_insync_replicas": self.random.randint(1, 3)}
+        if self.random.random() < 0.5:
+            config = {"fsync": self.random.choice(["every", "none"])}
+        self.attempt(AlterTopic(name, config))
 
     def other(self) -> None:
         """What happens rarely."""
@@ -247,7 +277,7 @@ def _run(seeds: Iterable[int]) -> list[History]:
     return histories
 
 
-def _no_restart(*_: object) -> None:
+def _no_restart(*_: object, **__: object) -> None:
     """A process that begins anew stays where it was."""
 
 
@@ -256,13 +286,32 @@ def _anybody_may_join(*_: object) -> bool:
     return True
 
 
+def _nothing_is_lost(*_: object, **__: object) -> bool:
+    """Every process has what the one before it had."""
+    return True
+
+
+def _dropped_stay_eligible(draft: Draft, members: Iterable[str]) -> None:
+    """Who leaves the ISR may lead, however many are left in it."""
+    kept, had = [*members], draft.eligible
+    draft.isr = [one for one in draft.replicas if one in kept]
+    draft.elr = [one for one in draft.replicas if one in had and one not in draft.isr]
+    draft.last = ""
+
+
 @pytest.mark.parametrize(
-    ("name", "planted"), [("plan_nodes._restart", _no_restart), ("plan_isr._may_join", _anybody_may_join)]
+    ("name", "planted"),
+    [
+        ("plan_nodes._restart", _no_restart),
+        ("plan_nodes._keeps_acknowledged", _nothing_is_lost),
+        ("plan_isr._may_join", _anybody_may_join),
+        ("draft.Draft.keep_in_sync", _dropped_stay_eligible),
+    ],
 )
 def test_a_planted_bug_is_caught(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"goqueue.core.cluster.{name}", planted)
     with pytest.raises(AssertionError):
-        _run(range(40))
+        _run(range(600))
 
 
 @settings(deadline=None, max_examples=150)
@@ -282,3 +331,4 @@ def test_histories_come_to_what_they_are_to_show() -> None:
     assert any(placed.leader_epoch > 5 for placed in leaders)
     assert any(not placed.leader for placed in leaders)
     assert any(placed.adding for placed in leaders)
+    assert set().union(*(history.came_to for history in histories)) == {"elr", "standstill"}

@@ -122,7 +122,7 @@ def test_first_replicas_lead_again_where_they_are_in_sync() -> None:
     cluster.do(cluster.syncing("orders", ["n1", "n2"]))
     cluster.do(ElectLeaders("orders", 0))
     assert cluster.brief("orders") == "n1 n2 | n1 n2 | n1 3"
-    assert answer(cluster.state, ElectLeaders("orders", 0)) == ElectReply(0)
+    assert answer(cluster.state, ElectLeaders("orders", 0)) == ElectReply(0, "n1")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ def test_a_broker_alone_says_that_there_is_nobody_else(method: str, path: str, b
         ("GET", "/admin/reassignment/orders", None, "id"),
         ("DELETE", "/admin/reassignment/orders-x", None, "id"),
         ("POST", "/admin/elections", {"partition": 3}, "topic"),
+        ("POST", "/admin/elections", {"topic": "orders", "partition": 0, "node": "a"}, "node"),
         ("DELETE", "/admin/nodes/a?accept_loss=maybe", None, "accept_loss"),
         ("POST", "/admin/nodes/a/readmit?accept_loss=maybe", None, "accept_loss"),
     ],
@@ -140,7 +141,7 @@ def test_a_drained_node_leads_nothing_until_it_may_again(tmp_path: Path) -> None
                 assert {len(each["replicas"]) for each in found} == {2}
                 assert (await client.delete("/admin/nodes/b/drain")).json()["draining"] is False
                 elected = await client.post("/admin/elections", json={"topic": "orders"})
-                assert (elected.status_code, elected.json()) == (200, {"left": 0})
+                assert (elected.status_code, elected.json()) == (200, {"left": 0, "leader": ""})
             await cluster.until(
                 "a",
                 "/topics/orders/partitions",
