@@ -142,15 +142,36 @@ def readmit(node: str, accept_loss: bool, yes: bool, form: str, server: Server) 
 @cluster.command()
 @click.argument("topic", required=False, default="")
 @click.option("-p", "--partition", type=click.IntRange(min=0), help="Only this partition of it.")
+@click.option("--unclean", is_flag=True, help="Let a replica lead that may lack acknowledged messages.")
+@click.option("--node", default="", help="With --unclean: which replica; else who seems best.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @form_option
 @server_option
-def elect(topic: str, partition: int | None, form: str, server: Server) -> None:
-    """Let first replicas lead where they are in sync: of TOPIC, or everywhere."""
-    body: dict[str, Any] = {"topic": topic}
-    if partition is not None:
-        body["partition"] = partition
-    found = ask(server, "POST", "/v1/admin/elections", body)
-    _tell(form, found, f"{counted(found['left'], 'partition')} left that others lead")
+def elect(topic: str, partition: int | None, unclean: bool, node: str, yes: bool, form: str, server: Server) -> None:
+    """Let first replicas lead where they are in sync: of TOPIC, of one partition as TOPIC/NUMBER, or everywhere.
+
+    With --unclean, let a replica lead a partition that nobody leads, though it may lack acknowledged messages.
+    """
+    name, slash, number = topic.partition("/")
+    if slash and (partition is not None or not number.isdecimal()):
+        raise click.UsageError("say which partition once, as in orders/0 or orders -p 0")
+    body: dict[str, Any] = {"topic": name}
+    if slash or partition is not None:
+        body["partition"] = int(number) if slash else partition
+    if not unclean:
+        if node:
+            raise click.UsageError("--node goes with --unclean")
+        found = ask(server, "POST", "/v1/admin/elections", body)
+        _tell(form, found, f"{counted(found['left'], 'partition')} left that others lead")
+        return
+    if "partition" not in body:
+        raise click.UsageError("--unclean goes with one partition, as in orders/0")
+    where = f"{name}/{body['partition']}"
+    if not yes:
+        question = f"Messages of {where} that were acknowledged may be lost for good. Elect a leader all the same?"
+        confirm(question, "elect a leader that may lack messages", f"nobody was elected to lead {where}")
+    found = ask(server, "POST", "/v1/admin/elections", {**body, "unclean": True, "node": node})
+    _tell(form, found, f"{found['leader']} leads {where}")
 
 
 @cluster.command()

@@ -7,6 +7,8 @@ import click
 from goqueue.cli.output import counted, print_table
 
 NONE = "-"
+# Of how many partitions without a leader is said why.
+_EXPLAINED_MAX = 5
 
 
 def print_cluster(found: dict[str, Any]) -> None:
@@ -24,6 +26,8 @@ def print_cluster(found: dict[str, Any]) -> None:
     for titled, places in (("without a leader", found["offline"]), ("lacking a replica", found["under_replicated"])):
         if places:
             click.echo(f"\n{titled}: " + ", ".join(f"{each['topic']}-{each['partition']}" for each in places))
+    for each in found["offline"][:_EXPLAINED_MAX]:
+        click.echo(f"  {each['why']}")
 
 
 def print_nodes(nodes: list[dict[str, Any]]) -> None:

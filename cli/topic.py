@@ -139,10 +139,13 @@ def describe(name: str, form: str, server: Server) -> None:
     counts = f"{counted(found['partitions'], 'partition')}, {counted(found['total_messages'], 'message')}"
     click.echo(f"{found['name']}: {counts}, {counted(found['total_size_bytes'], 'byte')}\n")
     rows = [
-        [each[key] for key in ("id", "leader", "replicas", "isr", "earliest", "latest", "size_bytes")]
+        [each[key] for key in ("id", "leader", "replicas", "isr", "elr", "earliest", "latest", "size_bytes")]
         for each in partitions
     ]
-    print_table(("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "EARLIEST", "LATEST", "BYTES"), rows)
+    print_table(("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "ELIGIBLE", "EARLIEST", "LATEST", "BYTES"), rows)
+    for each in partitions:
+        if each["why_offline"]:
+            click.echo(f"\n{each['why_offline']}")
     click.echo()
     print_settings(found["config"])
 

@@ -116,6 +116,8 @@ def _partition(reply: PartitionReply) -> v1.Partition:
         end_offset=reply.end_offset,
         high_watermark=reply.high_watermark,
         size_bytes=max(reply.size_bytes, 0),
+        elr=reply.elr,
+        why_offline=reply.why_offline,
     )
 
 

@@ -227,6 +227,12 @@ class Partition(betterproto.Message):
     end_offset: int = betterproto.int64_field(7)
     high_watermark: int = betterproto.int64_field(8)
     size_bytes: int = betterproto.uint64_field(9)
+    elr: "list[str]" = betterproto.string_field(10)
+    """
+    Replicas that are not in sync and may lead all the same, and, where nobody leads, why that is so.
+    """
+
+    why_offline: str = betterproto.string_field(11)
 
 
 @dataclass(eq=False, repr=False)

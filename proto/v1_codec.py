@@ -1558,12 +1558,23 @@ def encode_partition(message: Partition) -> bytes:
     value = fields["size_bytes"]
     if value is not UNSET and value:
         parts += (b'H', SHORT[value] if 0 <= value < SHORT_MAX else uint64(value, "Partition.size_bytes"))
+    value = fields["elr"]
+    if value is not UNSET and value:
+        for item in value:
+            inner = item.encode()
+            size = len(inner)
+            parts += (b'R', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["why_offline"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'Z', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_Partition = {1: "partition", 2: "leader", 3: "leader_address", 4: "replicas", 5: "isr", 6: "start_offset", 7: "end_offset", 8: "high_watermark", 9: "size_bytes"}
+NAMES_Partition = {1: "partition", 2: "leader", 3: "leader_address", 4: "replicas", 5: "isr", 6: "start_offset", 7: "end_offset", 8: "high_watermark", 9: "size_bytes", 10: "elr", 11: "why_offline"}
 
 
 def decode_partition(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -1583,6 +1594,8 @@ def decode_partition(data: bytes | bytearray | memoryview, at: int = 0, end: int
     of_end_offset = 0
     of_high_watermark = 0
     of_size_bytes = 0
+    of_elr = []
+    of_why_offline = ""
     try:
         while at < end:
             begin = at
@@ -1617,6 +1630,13 @@ def decode_partition(data: bytes | bytearray | memoryview, at: int = 0, end: int
                     if room[0] < 0:
                         raise Flaw(CROWDED)
                     of_isr.append(str(data[at:stop], "utf-8"))
+                elif tag == 82:
+                    room[0] -= 1
+                    if room[0] < 0:
+                        raise Flaw(CROWDED)
+                    of_elr.append(str(data[at:stop], "utf-8"))
+                elif tag == 90:
+                    of_why_offline = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -1673,6 +1693,8 @@ def decode_partition(data: bytes | bytearray | memoryview, at: int = 0, end: int
         "end_offset": of_end_offset,
         "high_watermark": of_high_watermark,
         "size_bytes": of_size_bytes,
+        "elr": of_elr,
+        "why_offline": of_why_offline,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},

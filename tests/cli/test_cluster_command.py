@@ -67,6 +67,12 @@ def test_what_needs_others_is_refused_with_a_sentence(address: str) -> None:
         (("reassign", "orders", "--to", ","), "--to names no node"),
         (("forget", "a"), "say --yes to forget the node"),
         (("readmit", "a"), "say --yes to give it up"),
+        (("elect", "--unclean"), "--unclean goes with one partition"),
+        (("elect", "orders", "--unclean"), "--unclean goes with one partition"),
+        (("elect", "orders/0", "--node", "a"), "--node goes with --unclean"),
+        (("elect", "orders/0", "-p", "0"), "say which partition once"),
+        (("elect", "orders/x"), "say which partition once"),
+        (("elect", "orders/0", "--unclean"), "say --yes to elect a leader that may lack messages"),
     ],
 )
 def test_a_wrong_command_line_is_refused(arguments: tuple[str, ...], complaint: str, address: str) -> None:
@@ -99,6 +105,38 @@ def test_nodes_are_drained_and_partitions_moved_by_command(tmp_path: Path) -> No
         refused = await in_thread(lambda: run(address, "cluster", "readmit", "c", "--yes"))
         assert (refused.status, "c is live" in refused.err) == (1, True)
         assert await ask("cluster", "elect", "orders") == "0 partitions left that others lead\n"
+
+    async def test() -> None:
+        async with clustered(tmp_path, "a", "b", "c") as cluster:
+            await scenario(cluster)
+
+    run_trio(test)
+
+
+def test_why_nobody_leads_is_told_and_an_operator_lets_a_replica_lead_that_may_lack_messages(tmp_path: Path) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        address = f"{HOST}:{cluster['b'].http}"
+
+        async def ask(*arguments: str) -> str:
+            return (await in_thread(lambda: run(address, *arguments))).out
+
+        await ask("topic", "create", "orders", "-p", "1", "--replication-factor", "1")
+        await ask("cluster", "reassign", "orders", "--to", "c")
+        await cluster["c"].stop()
+        await cluster.until("b", "/cluster", lambda found: found["offline_count"] == 1, 60)
+        why = (
+            "only c has all of orders/0, and does not live: start c, or give up what only c may have: "
+            "goqueue cluster elect --unclean orders/0"
+        )
+        for told in (("cluster", "health"), ("cluster", "info"), ("topic", "describe", "orders")):
+            assert why in await ask(*told), told
+        refused = await in_thread(lambda: run(address, "cluster", "elect", "orders/0", "--unclean", "--yes"))
+        assert (refused.status, refused.out) == (1, "")
+        assert "no replica of partition 0 of orders lives: start one of c" in refused.err
+        await ask("cluster", "reassign", "orders", "--to", "a", "--no-wait")
+        assert await ask("cluster", "elect", "orders/0", "--unclean", "--yes") == "a leads orders/0\n"
+        led = await in_thread(lambda: run(address, "cluster", "elect", "orders/0", "--unclean", "--yes"))
+        assert "orders is led by a, which has everything" in led.err
 
     async def test() -> None:
         async with clustered(tmp_path, "a", "b", "c") as cluster:

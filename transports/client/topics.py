@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TypeAlias
 
-from attrs import define
+from attrs import define, field
 
 from goqueue.core.client.routing import Layout
 from goqueue.proto import v1
@@ -44,6 +44,9 @@ class Partition:
     end_offset: int
     high_watermark: int
     size_bytes: int
+    # Replicas that are not in sync and may lead all the same, and why nobody leads where that is so.
+    elr: list[str] = field(factory=list)
+    why_offline: str = ""
 
     @property
     def is_exact(self) -> bool:
@@ -133,4 +136,6 @@ def _partition(topic: str, found: v1.Partition) -> Partition:
         found.end_offset,
         found.high_watermark,
         found.size_bytes,
+        list(found.elr),
+        found.why_offline,
     )
