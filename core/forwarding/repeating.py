@@ -64,8 +64,12 @@ def changes_nothing(request: object) -> bool:
 
 
 def is_idempotent(request: object) -> bool:
-    """Whether the process that may have carried out a request may do so again."""
-    return is_repeatable(request) and not isinstance(request, PollGroup)
+    """Whether the process that may have carried out a request may do so again, and its second answer is as good.
+
+    A batch with numbers is stored once however often it comes. But its first answer may be lost, and then the process
+    may refuse the batch, as one that it cannot store any more: whoever asked would hear that nothing was stored.
+    """
+    return isinstance(request, ClusterRequest) or (changes_nothing(request) and not isinstance(request, PollGroup))
 
 
 def is_repeatable(request: object) -> bool:

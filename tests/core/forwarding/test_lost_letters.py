@@ -6,7 +6,19 @@ import pytest
 
 from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded, Inquiry, Missing
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import Code, DeleteTopic, Fetch, Fetched, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.records.build import encode
+from goqueue.core.verbs import (
+    Code,
+    DeleteTopic,
+    Fetch,
+    Fetched,
+    NewRecord,
+    Publish,
+    PublishBatch,
+    Published,
+    PublishReply,
+    Refusal,
+)
 from tests.core.forwarding.cluster_of_dispatchers import Cluster
 
 ONE = PublishReply([Published(0, 0)])
@@ -55,6 +67,19 @@ def test_an_answer_that_was_lost_is_given_again_and_nothing_is_done_twice(cls: t
     lose_first(nodes, cls)
     nodes.wait(3)
     assert nodes["a"].answers == {1: ONE}
+    assert len(nodes["b"].taken) == 1
+
+
+def test_a_numbered_batch_whose_answer_was_lost_is_not_carried_out_again_and_refused() -> None:
+    nodes = cluster()
+    # Whoever has stored it may store nothing any more by the time at which it is asked again.
+    replies = iter((Published(0, 0), Refusal(Code.NOT_ENOUGH_REPLICAS, "nothing was stored")))
+    nodes.outcome = lambda _place, _request: next(replies)
+    lose_first(nodes, Answered)
+    batch = encode([(0, None, b"m", ())], producer_id=1000, producer_epoch=0, base_sequence=0)
+    nodes["a"].ask(1, PublishBatch("orders", 0, batch))
+    nodes.wait(3)
+    assert nodes["a"].answers == {1: Published(0, 0)}
     assert len(nodes["b"].taken) == 1
 
 
