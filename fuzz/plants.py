@@ -284,6 +284,14 @@ def _sending_again(**others: object) -> Options:
     )  # fmt: skip
 
 
+def _replacing_leaders() -> Options:
+    """Worlds in which leaders are replaced while they wait for followers, and much is read at once."""
+    return _worlds(
+        "isolate", "rift", "pause", "deafen", producers=4, consumers=4, library=1, seconds=40, letter_ns_max=50_000_000,
+        think_ns=10_000_000, calamity_lasts_s=(2.0, 5.0), p_letter_loss=0.02,
+    )  # fmt: skip
+
+
 def _changing_leaders() -> Options:
     """Worlds in which partitions are moved all the time, and nodes hear of it late."""
     return _worlds(
@@ -322,7 +330,7 @@ PLANTS: dict[str, Plant] = {
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
     "claims-unchecked": Plant(_claims_unchecked, _besieged),
     "offset-commit-lost": Plant(_offset_commit_lost, _committing),
-    "refused-as-undone": Plant(_refused_as_undone, _sending_again, within=15),
+    "refused-as-undone": Plant(_refused_as_undone, _replacing_leaders, within=15),
     "renumbered-at-once": Plant(_renumbered_at_once, _changing_leaders, within=30),
     "delayed-without-numbers": Plant(_delayed_without_numbers, lambda: _sending_again(p_delay=0.8)),
 }
