@@ -180,11 +180,15 @@ class Post:
         for other in self._world.processes:
             if other is not process and other.is_up:
                 delay_ns = self._random.randint(0, 4_000 * _MS if silently else 2 * _MS)
-                self._world.later(delay_ns, self._tell_lost, (other, process.node_id))
+                self._world.later(delay_ns, self._tell_lost, (other, other.life, process))
 
-    def _tell_lost(self, told: tuple["Process", str]) -> None:
-        process, peer = told
-        process.hear_of_peer(peer, is_up=False)
+    def _tell_lost(self, told: tuple["Process", int, "Process"]) -> None:
+        """The link to a process that died is gone, and one to the process after it may be there."""
+        process, life, peer = told
+        if process.life == life:
+            process.hear_of_peer(peer.node_id, is_up=False)
+            if peer.is_up:
+                self._notice((process.node_id, peer.node_id))
 
 
 def _pairs(links: list[Link]) -> list[Link]:
