@@ -29,7 +29,7 @@ from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
-from goqueue.core.verbs import Caller, PublishBatch
+from goqueue.core.verbs import Caller, Due, PublishBatch
 
 (
     TIME, WAKE, WRITTEN, TAKEN_NOTHING, TAKEN, TAKE_DIED, DEADLINE_SAME, DEADLINE, CLOCK_MOVED, FORGET, SYNCED,
@@ -149,8 +149,9 @@ class EventWriter:
         if type(request) is PublishBatch:
             self._address(self._begin(now, ASK_BATCH), to, caller)
             self._target(_batch_fields(request))
-            whole = checks_records and not can_stand_for(request.batch, checks_records=True)
-            self._values.batch(request.batch, whole=self._keeps_records or whole)
+            whole = self._keeps_records or request.due is not Due.NOW
+            whole = whole or (checks_records and not can_stand_for(request.batch, checks_records=True))
+            self._values.batch(request.batch, whole=whole)
         else:
             self._address(self._begin(now, ASK), to, caller).write(request)
 

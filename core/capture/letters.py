@@ -6,8 +6,8 @@ records or once they have been checked; and what another
 node has read for a client, or for the poll of one, goes to the client. So a stand-in does for each (`skeleton`).
 
 Kept whole is whatever a node writes for itself or looks into: the broker's own topics, ledgers and schedules, batches
-under one of its own producer ids, such as dead letters, batches that a node publishes, and single messages, of which
-nodes build batches.
+under one of its own producer ids, such as dead letters, batches that a node publishes, and what nodes build batches of:
+single messages, and batches that are to be delivered later.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.varint import Readable
 from goqueue.core.replication.messages import Pulled
-from goqueue.core.verbs import Fetch, Fetched, PublishBatch, Side
+from goqueue.core.verbs import Due, Fetch, Fetched, PublishBatch, Side
 from goqueue.core.work.verbs import PolledWork
 
 
@@ -68,6 +68,8 @@ class Letters:
     def _forwarded(self, letter: Forwarded) -> Forwarded:
         request = letter.request
         if letter.is_own or not isinstance(request, PublishBatch) or request.side is not Side.DATA:
+            return letter
+        if request.due is not Due.NOW:
             return letter
         if self.node.led.checks_records(request.topic, request.partition):
             if not can_stand_for(request.batch, checks_records=True):

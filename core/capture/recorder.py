@@ -27,7 +27,7 @@ from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
-from goqueue.core.verbs import Caller, PublishBatch
+from goqueue.core.verbs import Caller, Due, PublishBatch
 
 
 class Recorder(Node):
@@ -80,7 +80,12 @@ class Recorder(Node):
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Note a request and pass it on."""
-        if type(request) is PublishBatch and not self._keeps_records and len(request.batch) >= WORTH_BYTES:
+        if (
+            type(request) is PublishBatch
+            and request.due is Due.NOW
+            and not self._keeps_records
+            and len(request.batch) >= WORTH_BYTES
+        ):
             self._ask_batch(now, to, caller, request)
         else:
             self._notes.ask(now, to, caller, request)

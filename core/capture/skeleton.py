@@ -4,7 +4,8 @@ A node judges a producer's batch by its header and by its CRC, and passes the re
 records out: told again, they are zeros, of which four bytes are chosen so that the CRC in the header is right. What is
 compressed also begins like its codec, and says nothing of its size. Only a batch that would pass so far may be treated
 so; one that is to be refused must be kept as it came. Where the node checks records as well, that was done when it was
-captured, and is taken as done when it is told again (`Recordless`).
+captured, and is taken as done when it is told again (`Recordless`). A batch that is to be delivered later is kept whole
+by whoever notes it: the node reads its records, and builds the batch of the schedule from them.
 """
 
 import struct

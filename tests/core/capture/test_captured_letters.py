@@ -14,7 +14,18 @@ from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, Polled, Poll
 from goqueue.core.records.batch import HEADER_BYTES, stamp, validate
 from goqueue.core.records.build import encode
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
-from goqueue.core.verbs import CreateTopic, Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply, Side
+from goqueue.core.verbs import (
+    CreateTopic,
+    Due,
+    Fetch,
+    Fetched,
+    NewRecord,
+    Publish,
+    PublishBatch,
+    Published,
+    PublishReply,
+    Side,
+)
 from goqueue.core.work.verbs import PolledWork, PollWork
 from tests.core.capture.test_captured_clusters import Notes, recorded_cluster
 from tests.core.capture.traffic import VOCABULARY, fresh_node
@@ -58,6 +69,23 @@ def test_batches_that_are_forwarded_copied_and_fetched_for_clients_are_kept_with
         assert isinstance(fetched, Fetched)
         assert SECRET in bytes(fetched.batches)
     assert not any(SECRET in block for block in noted(notes))
+    assert all(one.told_again() > 100 for one in notes)
+
+
+@pytest.mark.parametrize("due", [Due.AT, Due.AFTER])
+def test_batches_that_are_due_later_are_kept_with_their_records(due: Due) -> None:
+    """The leader builds the batch of the schedule from the records, whether a client or another node brought them."""
+    cluster, notes, leader = cluster_of_three()
+    others = [name for name in cluster.living() if name != leader]
+    later = encode([((WALL_MS if due is Due.AT else 0) + 600_000, None, SECRET, ())] * 3)
+    # The first makes the schedule, which the others find.
+    for name in (leader, *others, leader):
+        reply = cluster.answer(name, PublishBatch("orders", 0, bytearray(later), due=due))
+        assert isinstance(reply, PublishReply)
+        [published] = reply.results
+        assert isinstance(published, Published)
+        assert published.due_ms > WALL_MS
+        cluster.advance(1_000)
     assert all(one.told_again() > 100 for one in notes)
 
 
