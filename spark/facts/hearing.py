@@ -172,7 +172,7 @@ class Hearing:
         hears = self._by_side.get(side, ())
         for content in effect.buffers:
             header = read_header(content)
-            batch = Batch(stream, header, content, self._roles.is_led(stream.name, header.base_offset))
+            batch = Batch(stream, header, content, self._roles.is_led(stream.name, header.leader_epoch))
             for hear in hears:
                 hear(node, batch)
 

@@ -1,8 +1,9 @@
 """Which streams a node leads and which it follows, looked at whenever that may have changed.
 
 Roles follow from what is agreed, and from streams that are opened or removed, so nothing is looked through while
-neither happens. What stood in a log when its role changed was taken in the old role, though it is handed to the disk in
-the new one: `is_led` tells by offset.
+neither happens. A batch that a node appended as the leader may be handed to the disk when the node follows, and a node
+that is made the leader may append in the same event what had waited for a leader. A batch bears the epoch of the leader
+that appended it, so `is_led` compares that with the epochs in which the node led.
 """
 
 from attrs import define, field
@@ -39,8 +40,8 @@ class Roles:
         self._roles: dict[str, Role] = {}
         self._agreed = -1
         self._is_current = False
-        # Of streams whose role has changed and of which something may not be handed to the disk yet: until where.
-        self._before: dict[str, list[tuple[int, bool]]] = {}
+        # Earlier epochs in which the node led a stream, of which a batch may not be handed to the disk yet.
+        self._before: dict[str, list[int]] = {}
 
     def look(self, node: Node, verb: str) -> Changes | None:
         """What has changed; None where nothing can have."""
@@ -60,8 +61,8 @@ class Roles:
         role, known = role_of(node, held), self._roles.get(stream)
         if role == known:
             return
-        if known is not None and known.is_led != role.is_led:
-            self._before.setdefault(stream, []).append((held.log.next_offset, known.is_led))
+        if known is not None and known.is_led:
+            self._before.setdefault(stream, []).append(known.epoch)
         self._roles[stream] = role
         changes.held.append(held)
 
@@ -69,13 +70,12 @@ class Roles:
         """The role that a node has for a stream, as of the last look."""
         return self._roles.get(stream)
 
-    def is_led(self, stream: str, offset: int) -> bool:
-        """Whether the node led a stream when it took the batch at an offset that is handed to the disk."""
-        for end, was_led in self._before.get(stream, ()):
-            if offset < end:
-                return was_led
+    def is_led(self, stream: str, epoch: int) -> bool:
+        """Whether the node is the leader that appended a batch of an epoch that is handed to the disk."""
         role = self._roles.get(stream)
-        return role is not None and role.is_led
+        if role is not None and role.is_led and role.epoch == epoch:
+            return True
+        return epoch in self._before.get(stream, ())
 
     def taken(self) -> None:
         """All that was taken before is handed to the disk."""
