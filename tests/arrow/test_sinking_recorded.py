@@ -22,7 +22,7 @@ class Onlooker:
     def __init__(self, folder: Path, *, keeps_records: bool) -> None:
         self.asked: dict[int, Publish | PublishBatch] = {}
         capture = Capture(str(folder), LIMITS, in_place=True, keeps_records=keeps_records)
-        self.traffic = Traffic(3, capture.start(fresh_node(), 0, WALL_MS), self.told)
+        self.traffic = Traffic(8, capture.start(fresh_node(), 0, WALL_MS), self.told)
         for _ in range(250):
             self.traffic.turn()
             capture.turn(self.traffic.now, WALL_MS + self.traffic.now // 1_000_000)

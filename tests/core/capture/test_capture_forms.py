@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from goqueue.core.capture.digest import _learn, digest, flatten, readable
@@ -196,6 +196,8 @@ def test_a_value_is_readable_without_its_bytes() -> None:
 def test_a_stand_in_is_judged_as_the_batch_itself(random: Random, timestamp: int, codec: Codec) -> None:
     values = [random.randbytes(random.randint(WORTH_BYTES, 1000)) for _ in range(random.randint(1, 3))]
     batch = encode([(timestamp, b"key", value, ()) for value in values], codec=codec)
+    # Values of one byte over and over become a few bytes.
+    assume(len(batch) >= WORTH_BYTES)
     assert can_stand_for(batch, checks_records=True)
     instead = stand_in(bytes(batch[:61]), len(batch))
     header = validate_exact(instead)

@@ -43,7 +43,7 @@ def test_a_batch_that_was_published_unreadable_is_no_defect_and_says_where_to_go
 def test_where_to_go_on_is_in_the_answer_and_else_nothing_of_it() -> None:
     said = error_body("corrupt_batch", "it is unreadable", "offset", 9)
     assert json.loads(said) == {
-        "error": "it is unreadable", "code": "corrupt_batch", "field": "offset", "next_offset": 9,
+        "error": "it is unreadable", "code": "corrupt_batch", "outcome": "none", "field": "offset", "next_offset": 9,
     }  # fmt: skip
     assert b"next_offset" not in error_body("invalid_request", "it makes no sense")
 
