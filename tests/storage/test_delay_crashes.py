@@ -190,7 +190,7 @@ def test_a_schedule_whose_disk_fails_is_read_again_and_says_so_meanwhile(operati
     broker.settle()
     refusal = broker.taken(to)
     assert isinstance(refusal, Refusal)
-    assert refusal.code is Code.UNAVAILABLE
+    assert refusal.code is Code.OUTCOME_UNKNOWN
     for request in (ListDelayed(TOPIC), GetDelayed(TOPIC, 0, second), CancelDelayed(TOPIC, 0, second)):
         refused = broker.answer(request)
         assert isinstance(refused, Refusal)

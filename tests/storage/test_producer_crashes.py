@@ -20,7 +20,7 @@ from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Acks, Code, Fetch, Published, Refusal
+from goqueue.core.verbs import Acks, Code, Fetch, Outcome, Published, Refusal
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.layout import CHECKPOINT_FILE
 from goqueue.storage.segment_files import ColdError
@@ -40,6 +40,9 @@ class Sent:
     first: int
     count: int
     offset: int = -1
+    # How often it was sent, and how often the broker answered that this did nothing.
+    attempts: int = 0
+    undone: int = 0
 
 
 @define
@@ -65,8 +68,9 @@ class Client:
                 self.acknowledged.append(self.under_way.popleft())
         else:
             assert isinstance(result, Refusal)
-            assert result.code in (Code.UNAVAILABLE, Code.OUT_OF_ORDER, Code.DUPLICATE), result
+            assert result.code in (Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN, Code.OUT_OF_ORDER, Code.DUPLICATE), result
             assert result.code is not Code.DUPLICATE or sent.offset >= 0, "it was never taken"
+            sent.undone += result.outcome is Outcome.NONE
 
 
 class Broker:
@@ -85,6 +89,7 @@ class Broker:
         publishing = Publishing(0, [None], 1, acks is not Acks.NONE)
         if publishing.awaits:
             self.asked.append((publishing, client, sent))
+        sent.attempts += 1
         self.partition.publish_batch(0, client.batch(sent), publishing)
         self.hear()
         return publishing
@@ -343,6 +348,9 @@ class ProducerMachine(RuleBasedStateMachine):
                 assert sequences == list(range(sequences[0], sequences[0] + len(sequences)))
                 acknowledged = client.acknowledged[-1] if client.acknowledged else Sent(0, 0)
                 assert sequences[-1] + 1 >= acknowledged.first + acknowledged.count
+                for sent in client.under_way:
+                    if sent.first in sequences:
+                        assert sent.attempts > sent.undone, "it is stored, and every answer was that nothing was done"
 
     @invariant()
     def the_partition_is_in_order(self) -> None:

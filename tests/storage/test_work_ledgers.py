@@ -82,7 +82,7 @@ def test_an_acknowledgement_that_cannot_be_kept_is_refused_and_may_be_shown_agai
     given = poll(broker, join(broker))
     disk.fail_next("sync", errno.EIO, LEDGER)
     refusal = refused(broker.answer(AckWork(receipts(given))))
-    assert refusal.code is Code.UNAVAILABLE
+    assert refusal.code is Code.OUTCOME_UNKNOWN
     broker.later(60)
     assert ack(broker, receipts(given)).done in (0, 2)
     disk.crash(0.5)
@@ -129,7 +129,7 @@ def test_what_a_refused_poll_was_given_comes_to_another_one() -> None:
     disk.fail_next("sync", errno.EIO, LEDGER)
     to = broker.ask(PollWork("billing", member, 1))
     broker.settle()
-    assert refused(broker.taken(to)).code is Code.UNAVAILABLE
+    assert refused(broker.taken(to)).code is Code.OUTCOME_UNKNOWN
     for _ in range(4):
         broker.later(40)
     seen = dict.fromkeys(offset for offset, _, _ in messages(poll(broker, member)))

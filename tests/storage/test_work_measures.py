@@ -100,7 +100,7 @@ def test_totals_outlive_the_loss_of_a_ledger() -> None:
     ack(broker, receipts(poll(broker, member, 4)))
     given = poll(broker, member, 4)
     disk.conditions.capacity_bytes = disk.used_bytes
-    assert refused(broker.answer(RejectWork(receipts(given), "x" * 1000))).code is Code.UNAVAILABLE
+    assert refused(broker.answer(RejectWork(receipts(given), "x" * 1000))).code is Code.OUTCOME_UNKNOWN
     disk.conditions.capacity_bytes = None
     broker.later(60)
     assert measured(broker).acked == 4
