@@ -110,7 +110,8 @@ def test_a_leader_without_room_is_no_obstacle(tmp_path: Path) -> None:
     with ExitStack() as stack:
         names = [f"n{at}" for at in range(1, NODES + 1)]
         disks = {name: stack.enter_context(small_disks.small_disk(tmp_path / name / "data", 24)) for name in names}
-        cluster = cluster_of(tmp_path, loopback(NODES))
+        # The load is to meet the disk's own refusal, not the broker's.
+        cluster = cluster_of(tmp_path, loopback(NODES), {name: ["--disk-reserve", "0"] for name in names})
         stack.callback(cluster.clear)
         cluster.start()
         cluster.create("full", 1, NODES, segment_bytes=1 << 20)

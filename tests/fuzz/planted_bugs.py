@@ -31,7 +31,7 @@ from goqueue.core.reads import Reads
 from goqueue.core.ready import SaveVote, Send
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.record import RecordCheck
-from goqueue.core.verbs import Fetch, NewRecord, PublishReply, Refusal
+from goqueue.core.verbs import Code, Fetch, NewRecord, PublishReply, Refusal
 from goqueue.fuzz.options import Options
 from goqueue.storage import compacting
 from goqueue.storage.jobs import StreamJob
@@ -183,6 +183,16 @@ def a_reply_dropped_on_a_failed_disk(patch: pytest.MonkeyPatch) -> None:
         real_disk_failed(partition, now, why)
 
     patch.setattr(Partition, "disk_failed", disk_failed)
+
+
+def refused_as_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A disk that failed is said to have kept nothing of what waited for it."""
+    real_refuse = Partition._refuse_waiting
+
+    def refuse(partition: Partition, refusal: Refusal) -> None:
+        real_refuse(partition, Refusal(Code.UNAVAILABLE, refusal.message))
+
+    patch.setattr(Partition, "_refuse_waiting", refuse)
 
 
 def a_second_answer(patch: pytest.MonkeyPatch) -> None:
@@ -428,6 +438,12 @@ BUGS = (
         a_reply_dropped_on_a_failed_disk,
         lambda: Options(p_sync_error=0.05, p_write_error=0.05),
         "never answered",
+    ),
+    Bug(
+        "refused as not stored",
+        refused_as_not_stored,
+        lambda: Options(p_sync_error=0.05, p_write_error=0.05, consumers=2, topics=1, p_topic_change=0.0),
+        "was not stored",
     ),
     Bug("a second answer", a_second_answer, Options, "answered twice"),
     Bug("served above the high watermark", served_above_the_high_watermark, quiet, "got"),
