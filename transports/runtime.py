@@ -248,7 +248,7 @@ class Runtime:
             await self._pause(clock_due)
 
     def _look_at_disk(self, now: int) -> None:
-        """Tell the node when the room on the disk ends, and when there is twice as much again as it keeps free."""
+        """Tell the node when no more than the reserve is left of the disk, and when there is a quarter more again."""
         if not self._reserve_bytes:
             return
         try:
@@ -256,7 +256,7 @@ class Runtime:
         except OSError as error:
             self._report(f"the room on the disk cannot be asked for: {error}")
             return
-        is_full = free < (2 if self._is_disk_full else 1) * self._reserve_bytes
+        is_full = free < self._reserve_bytes + (self._reserve_bytes // 4 if self._is_disk_full else 0)
         if is_full != self._is_disk_full:
             self._is_disk_full = is_full
             self._node.disk_room(now, is_full)
