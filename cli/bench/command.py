@@ -41,6 +41,7 @@ _OF_BROKERS = {
     "queue": ("work", "calls", "parts", "delays", "burst"),
     "cluster": ("failover", "handover", "outages", "throughput", "catchup"),
     "capture": ("cost",),
+    "hostile": ("attacks",),
 }
 # By name alone: it lives above this package, which must not import it.
 _SPARK = "goqueue.spark.bench.catalogue"
@@ -145,6 +146,17 @@ def capture(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
     up to 6 GB of disk that it gives back.
     """
     _run_beside("capture", (folder, patterns, as_json), quick=quick)
+
+
+@bench.command()
+@_measured
+def hostile(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool) -> None:
+    """Measure a broker under attack: clients that read nothing, dribble or flood, beside a reader that behaves.
+
+    Each attack has a broker of its own, and ends by itself; nothing but this machine is attacked. It takes about three
+    minutes, and up to 200 MB of disk that it gives back.
+    """
+    _run_beside("hostile", (folder, patterns, as_json), quick=quick)
 
 
 @bench.command()

@@ -17,7 +17,10 @@ Field: TypeAlias = Literal["value", "limit", "ratio", "p50_ms", "p99_ms"]
 
 @define
 class Figure:
-    """What was measured; `limit` is the bare loop's in the same unit unless `note` names another."""
+    """What was measured; `limit` is the bare loop's in the same unit unless `note` names another.
+
+    `parts` are what a figure has besides, by name, and stand beside the six fields.
+    """
 
     value: float
     unit: str
@@ -26,9 +29,10 @@ class Figure:
     p50_ms: float | None = None
     p99_ms: float | None = None
     note: str = ""
+    parts: dict[str, float] = field(factory=dict)
 
     def fields(self) -> dict[str, float | str | None]:
-        """The six fields of a benchmark's answer."""
+        """The six fields of a benchmark's answer, and the parts."""
         return {
             "value": _rounded(self.value),
             "unit": self.unit,
@@ -36,6 +40,7 @@ class Figure:
             "ratio": _rounded(self.ratio),
             "p50_ms": _rounded(self.p50_ms),
             "p99_ms": _rounded(self.p99_ms),
+            **{name: _rounded(number) for name, number in self.parts.items()},
         }
 
 
@@ -46,15 +51,15 @@ def _rounded(number: float | None) -> float | None:
 
 @define
 class Bar:
-    """What a field of a figure should reach, or stay below."""
+    """What a field of a figure, or one of its parts, should reach or stay below."""
 
-    field: Field
+    field: Field | str
     least: float | None = None
     below: float | None = None
 
     def cleared(self, figure: Figure) -> bool:
         """Whether the figure is good enough."""
-        number = getattr(figure, self.field)
+        number = figure.parts[self.field] if self.field in figure.parts else getattr(figure, self.field)
         if number is None:
             return False
         return (self.least is None or number >= self.least) and (self.below is None or number < self.below)

@@ -47,6 +47,8 @@ class Sizes:
     storms: int
     replicated_batches: int
     behind_bytes: int
+    # Of attacks: how long one lasts, and a reader that is alone.
+    attack_seconds: float
     # Of Spark: records of 1 KB.
     spark_records: int
 
@@ -83,6 +85,7 @@ FULL = Sizes(
     storms=10,
     replicated_batches=3_000,
     behind_bytes=GB,
+    attack_seconds=15.0,
     spark_records=1_000_000,
 )
 QUICK = Sizes(
@@ -117,5 +120,6 @@ QUICK = Sizes(
     storms=1,
     replicated_batches=100,
     behind_bytes=8 * MB,
+    attack_seconds=1.5,
     spark_records=10_000,
 )

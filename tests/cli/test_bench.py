@@ -68,6 +68,7 @@ TINY = Sizes(
     storms=1,
     replicated_batches=10,
     behind_bytes=MB,
+    attack_seconds=0.5,
     spark_records=100,
 )
 UNSYNCED = LogConfig(fsync=Fsync.NONE)
