@@ -118,14 +118,28 @@ def _choose_server(ctx: click.Context, param: click.Parameter, given: Server | N
     except ValueError as error:
         raise click.UsageError(f"{API_KEY_VARIABLE}: {error}") from error
     if given is not None and (not is_typed or ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE):
-        return evolve(given, api_key=api_key)
+        return _warned(evolve(given, api_key=api_key))
     contexts = read_contexts()
     chosen = name or contexts.current
     if not chosen:
-        return evolve(parse_server(DEFAULT), api_key=api_key)
+        return _warned(evolve(parse_server(DEFAULT), api_key=api_key))
     context = contexts.context(chosen)
     server = _server_of(context, contexts)
-    return evolve(server, api_key=api_key) if api_key else server
+    return _warned(evolve(server, api_key=api_key) if api_key else server)
+
+
+def _warned(server: Server) -> Server:
+    """The server; standard error hears of it if the way there shows the API key to everyone."""
+    if server.api_key and not server.is_secure and not _is_this_machine(server.host):
+        click.echo(
+            f"warning: the API key goes to {server.address} over plain http, where others can read it; use https://",
+            err=True,
+        )
+    return server
+
+
+def _is_this_machine(host: str) -> bool:
+    return host.lower() == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def _server_of(context: Context, contexts: ContextFile) -> Server:

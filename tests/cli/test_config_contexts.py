@@ -227,6 +227,20 @@ def keys_shown() -> Iterator[tuple[str, list[str | None]]]:
 
 
 @pytest.mark.usefixtures("file")
+@pytest.mark.parametrize(
+    ("server", "warnings"),
+    [("http://127.0.0.9:1", 0), ("localhost:1", 0), ("https://broker.invalid:1", 0), ("broker.invalid:1", 1)],
+)
+def test_a_key_that_goes_over_plain_http_to_another_machine_is_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch, server: str, warnings: int
+) -> None:
+    monkeypatch.setenv("GOQUEUE_API_KEY", "secret")
+    said = CliRunner().invoke(goqueue, ["topic", "list", "--server", server]).output
+    assert said.count("warning: the API key goes to") == warnings
+    assert "secret" not in said
+
+
+@pytest.mark.usefixtures("file")
 def test_a_key_is_shown_to_the_broker_it_belongs_to_alone(
     keys_shown: tuple[str, list[str | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

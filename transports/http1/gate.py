@@ -15,10 +15,12 @@ from goqueue.transports.http1.limits import Http1Limits
 END = b"\r\n\r\n"
 TARGET_LINE = re.compile(rb"(?P<method>[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) (?P<target>[!-~]+) HTTP/1\.[01]\Z")
 TARGET = re.compile(rb"/[!-~]*\Z|\*\Z|https?://[!-.0-~]+(/[!-~]*)?\Z", re.IGNORECASE)
-FRAMING = re.compile(rb"\r\n(content-length|transfer-encoding|host)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+FRAMING = re.compile(rb"\r\n(content-length|transfer-encoding|host|content-type)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 HOST = re.compile(rb"([A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:[0-9]{0,5})?\Z")
 LENGTH = re.compile(rb"[0-9]{1,15}\Z")
-CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})(;[\t -~]*)?\Z")
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
+CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb"|" + _QUOTED + rb"))?)*\Z")
 TRAILER_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\Z")
 CHUNK_LINE_MAX = 256
 TRAILERS_MAX = 8 << 10
@@ -83,7 +85,7 @@ def _check_lines(head: bytes | bytearray) -> None:
 
 
 def _check_framing(head: bytes, *, is_old: bool) -> None:
-    """The three headers that decide where a request ends and whom it is for: each once, and never both lengths."""
+    """The headers that decide where a request ends, whom it is for and what it holds: each once, never both lengths."""
     found: dict[bytes, bytes] = {}
     for name, text in FRAMING.findall(head):
         lowered = name.lower()
@@ -173,7 +175,7 @@ class Chunks:
     def _open(self, line: bytes, size: int) -> None:
         match = CHUNK_LINE.match(line)
         if match is None:
-            raise bad("the size of a chunk is no number in hexadecimal", "body")
+            raise bad("a chunk begins with its size in hexadecimal and maybe extensions like ;name=value", "body")
         length = int(match[1], 16)
         if len(self.body) + length > self._bytes_max:
             raise too_large(self._bytes_max)

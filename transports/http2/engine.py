@@ -4,7 +4,7 @@
 - A stream too many is refused, not punished with the connection; and counting open streams does not walk all of them
   for every new one, as h2's does.
 - Closed streams are forgotten when they close.
-- A request that is malformed beyond its header block costs its stream, not the connection.
+- A request that is malformed beyond its header block, or depends on itself, costs its stream, not the connection.
 - The peer's settings are bounded: unknown ones are dropped (h2 keeps all 65,536), and the table that it would have us
   keep for compression stays small.
 - Output is a list of byte strings with a known total, so that the caller can bound it.
@@ -255,15 +255,22 @@ class Engine(H2Connection):
         self.state_machine.process_input(ConnectionInputs.RECV_HEADERS)
         stream = self._get_or_create_stream(frame.stream_id, AllowedStreamIDs(not self.config.client_side))
         try:
-            return stream.receive_headers(headers, "END_STREAM" in frame.flags, None)
+            received: tuple[list[Frame], list[Event]] = stream.receive_headers(
+                headers, "END_STREAM" in frame.flags, None
+            )
         except StreamClosedError:
             raise
         except ProtocolError:
             if not stream.open:
                 raise
-            code = ErrorCodes.PROTOCOL_ERROR
-            broken_off = StreamReset(stream_id=frame.stream_id, error_code=code, remote_reset=False)
-            return stream.reset_stream(code), [broken_off]
+            return self._break_off(stream)
+        return self._break_off(stream) if frame.depends_on == frame.stream_id else received
+
+    def _break_off(self, stream: H2Stream) -> tuple[list[Frame], list[Event]]:
+        """Reset a stream for what its headers say; the connection goes on."""
+        code = ErrorCodes.PROTOCOL_ERROR
+        broken_off = StreamReset(stream_id=stream.stream_id, error_code=code, remote_reset=False)
+        return stream.reset_stream(code), [broken_off]
 
     def _decode(self, block: bytes) -> Any:  # noqa: ANN401 - h2 and hpack disagree on the word for it
         try:

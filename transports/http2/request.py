@@ -13,6 +13,8 @@ from h2.utilities import HeaderValidationFlags, validate_headers
 Headers = tuple[tuple[bytes, bytes], ...] | list[tuple[bytes, bytes]]
 
 GRPC = b"application/grpc"
+# Two of these would mean one thing to whoever reads the first, and another to whoever reads the last.
+ONCE = frozenset((b"content-type", b"content-length", b"host", b"grpc-timeout", b"grpc-encoding"))
 _OF_A_REQUEST = HeaderValidationFlags(
     is_client=False, is_trailer=False, is_response_header=False, is_push_promise=False
 )
@@ -53,6 +55,7 @@ def parse_request(headers: list[tuple[bytes, bytes]], peer: str) -> Request | No
     pseudo: dict[bytes, bytes] = {}
     plain: list[tuple[bytes, bytes]] = []
     grpc = False
+    seen: set[bytes] = set()
     for pair in headers:
         name, value = pair
         if name[:1] == b":":
@@ -61,8 +64,11 @@ def parse_request(headers: list[tuple[bytes, bytes]], peer: str) -> Request | No
             pseudo[name] = value
         else:
             plain.append(pair)
-            if name == b"content-type":
-                grpc = value.startswith(GRPC)
+            if name in ONCE:
+                if name in seen:
+                    return None
+                seen.add(name)
+                grpc = grpc or (name == b"content-type" and value.startswith(GRPC))
     method, path = pseudo.get(b":method"), pseudo.get(b":path", b"")
     if method is None or (not path and method != b"CONNECT"):
         return None

@@ -6,7 +6,7 @@ connections, and use the first. A letter to a peer without a connection is lost 
 waited would come long after whoever wrote it has sent the next.
 
 What a peer does wrong costs its connection and nothing else. Each sentence about a peer is reported once until there is
-another one to report.
+another one to report; of those who call and are no peers, one sentence a second.
 """
 
 import logging
@@ -32,6 +32,7 @@ from goqueue.transports.peers.hosts import host_of, hosts_of
 from goqueue.transports.peers.meters import PeerMeters
 from goqueue.transports.peers.parting import Parting
 from goqueue.transports.peers.tls import PeerTls
+from goqueue.transports.report_limit import ReportLimit
 
 log = logging.getLogger("goqueue")
 
@@ -86,6 +87,7 @@ class Network:
         self._tls = tls
         self._compression = compression
         self._report = report
+        self._of_strangers = ReportLimit(report, trio.current_time)
         self._home: Home
         self._nursery: trio.Nursery
         self._connections: dict[str, list[Connection]] = {}
@@ -233,7 +235,7 @@ class Network:
             self._own_places.add(place.place)
             call.places = []
         except _FAILURES as error:
-            self._turn_away(str(place), error)
+            self._turn_away(str(place), error, self._report)
             if _is_refused(error):
                 await self._note_refusal(call.node_id, place)
             return self._limits.pause_refused_s if isinstance(error, Refused | ProtocolError) else 0
@@ -289,7 +291,7 @@ class Network:
         except _Itself:
             return
         except _FAILURES as error:
-            self._turn_away(place.rpartition(":")[0], error)
+            self._turn_away(place.rpartition(":")[0], error, self._of_strangers.say)
         finally:
             await trio.aclose_forcefully(stream)
 
@@ -312,18 +314,18 @@ class Network:
         connections = self._connections.get(other.node_id)
         return connections[0].peer if connections else None
 
-    def _turn_away(self, place: str, error: Exception) -> None:
+    def _turn_away(self, place: str, error: Exception, report: Callable[[str], None]) -> None:
         self.meters.connections_refused += 1
-        self._say(place, f"peer {place}: {_words(error, is_secure=self._tls is not None)}")
+        self._say(place, f"peer {place}: {_words(error, is_secure=self._tls is not None)}", report)
 
-    def _say(self, about: str, sentence: str) -> None:
+    def _say(self, about: str, sentence: str, report: Callable[[str], None] | None = None) -> None:
         """Report a sentence, unless it was the last one about the same."""
         if self._notes.get(about) == sentence:
             return
         if len(self._notes) >= _NOTES_MAX:
             self._notes.pop(next(iter(self._notes)))
         self._notes[about] = sentence
-        self._report(sentence)
+        (report or self._report)(sentence)
 
     # --- connections
 

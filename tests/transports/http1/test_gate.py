@@ -54,6 +54,7 @@ def test_an_ordinary_head_passes(head: bytes) -> None:
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", "content-length"),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999999999\r\n\r\n", "content-length"),
         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "transfer-encoding"),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: a/b\r\nContent-Type: a/b\r\n\r\n", "content-type"),
         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", "transfer-encoding"),
         (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "transfer-encoding"),
         (b"GET topics HTTP/1.1\r\nHost: a\r\n\r\n", "path"),
@@ -128,6 +129,7 @@ def read(encoded: bytes, step: int, bytes_max: int = 1 << 20) -> tuple[bytes, bo
         (b"0\r\n\r\n", b""),
         (b"3\r\nabc\r\n0\r\n\r\n", b"abc"),
         (b"A;x=y\r\n0123456789\r\n00\r\n\r\n", b"0123456789"),
+        (b'3;x;y="a \\" ;\xc3\xa4";z=1\r\nabc\r\n0;x\r\n\r\n', b"abc"),
         (b"2\r\n\r\n\r\n1\r\nc\r\n0\r\nX-Sum: 1\r\nY:\r\n\r\n", b"\r\nc"),
     ],
 )
@@ -141,7 +143,8 @@ def test_chunks_are_read_wherever_they_are_cut(encoded: bytes, body: bytes, step
     [
         b"3 \r\nabc\r\n", b" 3\r\nabc\r\n", b"\t3\r\n", b"3\nabc\r\n", b"3\r\nabcd\r\n", b"3\r\nabc\n\r", b"-3\r\n",
         b"+3\r\n", b"0x3\r\n", b"\r\n", b"\n", b"g\r\n", b"3;\x00\r\n", b"3;a\rb\r\n", b"123456789\r\n",
-        b"3;" + b"a" * 300,
+        b"3;" + b"a" * 300, b"3;\r\n", b"3;;\r\n", b"3; x\r\n", b"3;x y\r\n", b"3;x =y\r\n", b"3;=y\r\n", b"3;x=\r\n",
+        b'3;x="y\r\n', b'3;x=y"\r\n', b'3;x="y"z\r\n', b"3;x=y;\r\n", b"3,x\r\n", b"3;x={}\r\n",
         b"0\r\nfolded\r\n", b"0\r\n x: y\r\n", b"0\r\nx: y\n\r\n", b"0\r\nx : y\r\n\r\n",
     ],
 )  # fmt: skip

@@ -500,3 +500,18 @@ def test_a_node_with_tls_that_calls_one_without_is_told_so() -> None:
             assert "it speaks TLS" in a.said[0]
 
     run(test)
+
+
+def test_a_flood_of_strangers_is_reported_once_a_second_at_most() -> None:
+    async def test() -> None:
+        begun = trio.current_time()
+        async with station("a").open() as a:
+            for number in range(60):
+                async with await trio.open_tcp_stream(a.place.host, a.place.port) as stranger:
+                    # Strangers of two kinds, so that no sentence is the same as the one before.
+                    await stranger.send_all((b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello")[number % 2])
+                    await stranger.receive_some()
+            assert a.network.meters.connections_refused == 60
+            assert len(a.said) <= 2 + trio.current_time() - begun
+
+    run(test)
