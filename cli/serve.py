@@ -19,6 +19,7 @@ from pathlib import Path
 
 import click
 import trio
+from attrs import evolve
 
 from goqueue import __version__
 from goqueue.cli.background import notify_ready, notify_stopping, serve_in_background
@@ -56,6 +57,7 @@ _CLOSING_SHARE = 5
 # And the part at most in which others take over what is led here.
 _LEAVING_SHARE = 2
 _CONNECTIONS_MAX = 10_000
+_RESERVE_BYTES = 8 << 20
 
 DEFAULT_PORT = 8080
 
@@ -127,7 +129,11 @@ async def _serve(settings: ServeSettings) -> None:
     )
     meters = BrokerMeters()
     broker = MeteredBroker(runtime, meters)
-    limits = ServerLimits(connections_max=min(_CONNECTIONS_MAX, open_files // 2))
+    limits = ServerLimits(
+        connections_max=min(_CONNECTIONS_MAX, open_files // 2),
+        buffer_bytes_max=settings.buffer_bytes,
+        connection_buffer_bytes_max=settings.connection_buffer_bytes,
+    )
     async with trio.open_nursery() as nursery:
         await nursery.start(runtime.run)
         if settings.cluster is not None and post is not None and options.cluster is not None:
@@ -136,14 +142,18 @@ async def _serve(settings: ServeSettings) -> None:
         patient = PatientBroker(broker)
         services = application(patient)
         peers = None if post is None else post.network.meters
-        page = MetricsPage(meters, runtime.store_meters, lambda: server.connection_count, peers)
+        page = MetricsPage(
+            meters, runtime.store_meters, lambda: server.connection_count, peers, lambda: server.buffer_budget
+        )
         rest = Rest(patient, system_wall_ms, page, patient.leave)
         edge = rest if settings.has_metrics else UncountedEdge(rest)
         access = settings.access()
         server = Server(services, edge, limits=limits, tls=settings.tls(), access=access)
         await nursery.start(server.serve, [*ports[HTTP.name], *ports.get(GRPC.name, ())])
         if METRICS.name in ports:
-            operations = Server(None, OperationsEdge(rest), limits=limits, access=access)
+            # Whoever watches the node has memory of its own, however much the others hold.
+            reserve = evolve(limits, buffer_bytes_max=_RESERVE_BYTES, connection_buffer_bytes_max=_RESERVE_BYTES)
+            operations = Server(None, OperationsEdge(rest), limits=reserve, access=access)
             await nursery.start(operations.serve, ports[METRICS.name])
         # What is there by now stays, and need not be looked at by every collection of garbage.
         gc.freeze()

@@ -20,11 +20,13 @@ from goqueue.cli.settings.environment import unknown_variables
 from goqueue.cli.settings.key import Key
 from goqueue.cli.settings.keys import (
     ALLOWED_HOSTS,
+    BUFFER,
     CAPTURE,
     CAPTURE_BYTES,
     CAPTURE_FILE_BYTES,
     CAPTURE_RECORDS,
     CERT,
+    CONNECTION_BUFFER,
     CORS_ORIGINS,
     FOLDER,
     FORMAT,
@@ -124,6 +126,9 @@ class ServeSettings:
     # What a new topic gets besides what its maker says.
     topic_config: dict[str, Value]
     session_timeout_ms: int
+    # What all clients, and the answers on one connection, may hold.
+    buffer_bytes: int
+    connection_buffer_bytes: int
     # None for a broker that is alone.
     cluster: ClusterSettings | None
     # How a problem with a port names the setting.
@@ -178,6 +183,8 @@ def serve_settings(settings: Settings) -> ServeSettings:
         replication_default=settings[REPLICATION],
         topic_config=_topic_config(settings),
         session_timeout_ms=settings[SESSION_TIMEOUT],
+        buffer_bytes=settings[BUFFER],
+        connection_buffer_bytes=settings[CONNECTION_BUFFER],
         cluster=cluster_settings(settings),
         labels={key.name: settings.of(key).label for key in (HTTP, GRPC, METRICS, INTERNAL)},
     )
@@ -228,6 +235,8 @@ def _check_together(settings: Settings) -> None:
     if settings[HEARTBEAT_INTERVAL] >= settings[SESSION_TIMEOUT]:
         timeout = settings.of(SESSION_TIMEOUT).text
         settings.problem(HEARTBEAT_INTERVAL, f"it has to be shorter than the session timeout, {timeout}")
+    if settings[CONNECTION_BUFFER] > settings[BUFFER]:
+        settings.problem(CONNECTION_BUFFER, f"it can be no more than {BUFFER.name}, {settings.of(BUFFER).text}")
     # No two listeners may ask for one port; port 0 is another one each time.
     taken: dict[Address, Key[Address | None]] = {}
     for listener in (HTTP, GRPC, METRICS):

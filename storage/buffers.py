@@ -52,6 +52,10 @@ class BufferPool:
         self._buffers.append(buffer)
         return buffer
 
+    def is_crowded(self) -> bool:
+        """Whether so many buffers are lent that nobody should keep one for little."""
+        return self.lent() * 2 > self.count_max
+
     def lent(self) -> int:
         """How many buffers of the pool somebody can still see."""
         return sum(_references(self._buffers, index) > _IDLE_REFERENCES for index in range(len(self._buffers)))

@@ -57,6 +57,25 @@ class Exchange(Protocol):
         """Wait until the client has taken enough of what is queued."""
         ...
 
+    async def reserve(self, size: int, least: int) -> int:
+        """Wait until the client would take an answer, and there is room for one of `size` bytes or of `least`.
+
+        Answers how much was granted, to be given back by `unreserve`; 0 if there was no room in time.
+        """
+        ...
+
+    def take_room(self, size: int, least: int) -> int:
+        """The same for a stream of answers, without waiting."""
+        ...
+
+    def unreserve(self, size: int) -> None:
+        """Give back what was granted: the answer is queued, or there is none."""
+        ...
+
+    def hold(self, size: int) -> bool:
+        """So many bytes of what the client sends are kept, or a negative number no longer; False if it is too much."""
+        ...
+
     async def aside(self, work: Callable[[], Outcome]) -> Outcome:
         """Run what would hold up everybody else in a thread."""
         ...

@@ -16,6 +16,7 @@ from goqueue.transports.http2.connection import Connection
 from goqueue.transports.trio_parking import now_ns
 
 READ_BYTES = 128 * 1024
+WRITE_BYTES = 128 * 1024
 # Less than this is put together before it is written: the copy is cheaper than telling the kernel of the pieces.
 JOINED_BYTES = 16 * 1024
 PIECES_MAX = 512
@@ -25,6 +26,9 @@ class Carrier(Protocol):
     """The way to and from the peer; `failure` says why a `write` could not be done."""
 
     failure: Exception | None
+
+    read_bytes: int
+    written_bytes: int
 
     async def read(self, connection: Connection) -> bool:
         """Wait for bytes and let the connection take them in; False when the peer has gone."""
@@ -47,6 +51,7 @@ class SocketCarrier:
         self._descriptor = stream.socket.fileno()
         self._has_more = False  # the last read left no room, so there may be more at once
         self.failure: Exception | None = None
+        self.read_bytes = self.written_bytes = 0
 
     async def read(self, connection: Connection) -> bool:
         """See Carrier."""
@@ -68,6 +73,7 @@ class SocketCarrier:
         except (OSError, trio.ClosedResourceError):
             return False
         self._has_more = size == len(room)
+        self.read_bytes += size
         # The connection may want to give the buffer away.
         del room
         connection.received(now_ns(), size)
@@ -84,6 +90,7 @@ class SocketCarrier:
                 except BlockingIOError:
                     await trio.lowlevel.wait_writable(self._socket)
                 else:
+                    self.written_bytes += sent
                     pieces = _unsent(pieces, sent)
         except (OSError, trio.ClosedResourceError) as error:
             self.failure = error
@@ -92,6 +99,8 @@ class SocketCarrier:
 
     def write_now(self, pieces: list[Readable]) -> list[Readable]:
         """See Carrier."""
+        if len(pieces) > 1 and sum(map(len, pieces)) <= JOINED_BYTES:
+            pieces = [b"".join(pieces)]
         try:
             return _unsent(pieces, os.writev(self._descriptor, pieces[:PIECES_MAX]))
         except OSError:
@@ -105,6 +114,7 @@ class StreamCarrier:
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self.failure: Exception | None = None
+        self.read_bytes = self.written_bytes = 0
 
     async def read(self, connection: Connection) -> bool:
         """See Carrier."""
@@ -113,13 +123,17 @@ class StreamCarrier:
             content = await self._stream.receive_some(READ_BYTES)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return False
+        self.read_bytes += len(content)
         connection.receive(now_ns(), content)
         return len(content) > 0
 
     async def write(self, pieces: list[Readable]) -> bool:
         """See Carrier."""
         try:
-            await self._stream.send_all(b"".join(pieces))
+            content = b"".join(pieces)
+            for at in range(0, len(content), WRITE_BYTES):
+                await self._stream.send_all(content[at : at + WRITE_BYTES])
+                self.written_bytes += WRITE_BYTES
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self.failure = error
             return False

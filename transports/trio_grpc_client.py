@@ -21,8 +21,9 @@ from goqueue.transports.grpc.codec import BetterprotoCodec, Codec
 from goqueue.transports.http2.errors import ConnectionUnavailable
 from goqueue.transports.http2.limits import MIB, Limits
 from goqueue.transports.http2.request import Headers
-from goqueue.transports.trio_http2 import ClientStream, ConnectionDriver
+from goqueue.transports.trio_http2 import ConnectionDriver
 from goqueue.transports.trio_parking import now_ns
+from goqueue.transports.trio_streams import ClientStream
 
 MESSAGE_BYTES_MAX = 64 * MIB
 # Messages, their classes, streams of them: whatever betterproto generates calls of.

@@ -13,12 +13,16 @@ import trio
 from trio.abc import Stream as ByteStream
 
 from goqueue.core.verbs import Caller
+from goqueue.transports.answer_room import AnswerRoom, current_room
+from goqueue.transports.buffer_budget import ANSWER_BYTES, BufferShare
 from goqueue.transports.http1.connection import Connection, Incoming, Rejection
 from goqueue.transports.http1.gate import overloaded
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits, Room
 from goqueue.transports.rest.edge import Edge, rejection
 from goqueue.transports.rest.exchange import Answer, Parts, Question
+from goqueue.transports.rest.operations import is_operation
 from goqueue.transports.rest.times import http_date
+from goqueue.transports.trio_buffer_room import granted
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +30,8 @@ log = logging.getLogger(__name__)
 LINGER_S = 1.0
 LINGER_BYTES = 4 << 20
 UNREAD_BYTES_MAX = 64 << 10
+# As much is handed to the system at once; what a client has taken is known as exactly.
+WRITE_BYTES = 128 << 10
 GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
@@ -33,12 +39,21 @@ class ConnectionDriver:
     """One connection from its first byte to its last."""
 
     def __init__(
-        self, stream: ByteStream, edge: Edge, limits: Http1Limits, room: Room, address: str, local_host: str
+        self,
+        stream: ByteStream,
+        edge: Edge,
+        limits: Http1Limits,
+        room: Room,
+        share: BufferShare,
+        address: str,
+        local_host: str,
     ) -> None:
         self._stream = stream
         self._edge = edge
         self._limits = limits
-        self._room = room
+        self._share = share
+        share.cut_stalled = self._cut_stalled
+        self._answer_room = AnswerRoom(share.give, self._reserve)
         self._caller = Caller(client_id=address, protocol="http/1.1")
         self._local_host = local_host
         self._connection = Connection(_now(), limits, room)
@@ -47,6 +62,9 @@ class ConnectionDriver:
         self._idle = False
         self._output: list[bytes] = []
         self._output_bytes = 0
+        # How much the client has been handed, and how much that was when somebody last looked whether it stalls.
+        self._written_bytes = 0
+        self._sweep_mark = -1
 
     async def run(self, received: bytes = b"") -> None:
         """Serve until either side has had enough; `received` was read by whoever looked what is spoken here."""
@@ -63,7 +81,7 @@ class ConnectionDriver:
             pass
         finally:
             connection.close()
-            self._room.give(self._output_bytes)
+            self._share.close()
 
     def drain(self) -> None:
         """Serve what is in flight, and then close."""
@@ -78,8 +96,20 @@ class ConnectionDriver:
         self._connection.close()
         self._scope.cancel()
 
+    async def _reserve(self, size: int, least: int) -> int:
+        return await granted(self._share, size, least)
+
+    def _cut_stalled(self) -> int:
+        """End the connection if the client has taken nothing since this was last called, though there is something."""
+        mark, self._sweep_mark = self._sweep_mark, self._written_bytes if self._output_bytes else -1
+        if mark < 0 or mark != self._sweep_mark:
+            return 0
+        self.cut()
+        return 1
+
     async def _converse(self) -> None:
         connection = self._connection
+        current_room.set(self._answer_room)
         while True:
             event = connection.next_event(_now())
             if isinstance(event, Incoming):
@@ -99,9 +129,16 @@ class ConnectionDriver:
                 return
 
     async def _answer(self, incoming: Incoming) -> Answer:
-        if self._room.is_full:
+        room = self._answer_room
+        room.is_stream = False
+        if not is_operation(incoming.head.path) and not await room.enter(ANSWER_BYTES):
             return rejection(overloaded())
-        return await self._edge.answer(self._question(incoming))
+        try:
+            answer = await self._edge.answer(self._question(incoming))
+        finally:
+            room.leave()
+        room.is_stream = answer.parts is not None
+        return answer
 
     async def _listen(self) -> bool:
         """Send what is there and read more; whether the connection goes on."""
@@ -135,18 +172,31 @@ class ConnectionDriver:
         self._queue(written)
 
     def _queue(self, written: bytes) -> None:
-        self._room.add(len(written))
+        self._share.add(len(written))
         self._output_bytes += len(written)
         self._output.append(written)
 
     async def _flush(self) -> None:
         output, size = self._output, self._output_bytes
         self._output = []
+        self._sweep_mark = -1
         limits = self._limits
         self._scope.deadline = (_now() + limits.body_ns + size * SECOND_NS // limits.rate_min) / SECOND_NS
-        await self._stream.send_all(output[0] if len(output) == 1 else b"".join(output))
+        # What was sent ahead is held as long as the answers before it are not taken.
+        ahead = self._connection.unread_bytes
+        self._share.add(ahead)
+        written = output[0] if len(output) == 1 else b"".join(output)
+        del output
+        if size <= WRITE_BYTES:
+            await self._stream.send_all(written)
+        else:
+            view = memoryview(written)
+            for at in range(0, size, WRITE_BYTES):
+                await self._stream.send_all(view[at : at + WRITE_BYTES])
+                self._written_bytes += WRITE_BYTES
         self._scope.deadline = math.inf
-        self._room.give(size)
+        self._share.taken(size)
+        self._share.give(ahead)
         self._output_bytes -= size
 
     async def _stream_parts(self, answer: Answer, parts: Parts) -> None:

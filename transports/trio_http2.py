@@ -8,194 +8,39 @@ Nothing that goes wrong in an exchange ends its connection, and nothing that goe
 """
 
 import logging
-from collections.abc import Awaitable, Callable
 
 import trio
 from trio.abc import Stream as ByteStream
 
 from goqueue.core.records.varint import Readable
 from goqueue.storage.buffers import BufferPool
-from goqueue.transports.exchange import Application, Outcome
+from goqueue.transports.buffer_budget import BufferBudget, BufferShare
+from goqueue.transports.exchange import Application
 from goqueue.transports.http2.closing import NEVER_NS
 from goqueue.transports.http2.connection import Connection
 from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.http2.limits import SECOND_NS, Limits
-from goqueue.transports.http2.request import Headers, Request
+from goqueue.transports.http2.request import Request
 from goqueue.transports.http2.stream import Stream
 from goqueue.transports.trio_carrier import carrier_of
 from goqueue.transports.trio_parking import Parking, now_ns
+from goqueue.transports.trio_streams import ClientStream, TrioExchange, TrioStream
 
 H2_INTERNAL_ERROR = 2
-H2_CANCEL = 8
+H2_REFUSED = 7
+UNBOUNDED = 1 << 62
+# What a connection may hold of unfinished frames and unread bodies without being counted, and how much of them has to
+# come between two sweeps.
+UNREAD_BYTES = 64 << 10
+READ_BYTES_LEAST = 16 << 10
+# Of streams that are served on all connections, beyond that many a connection may have so many.
+STREAMS_LEAST = 100
 # Clients built on h2 lose what is in flight when they are warned, and what the same read brought. So answers that are
 # nearly there go first, and are given a moment to be read.
 WARNING_NS = SECOND_NS
 READING_NS = SECOND_NS // 20
 
 log = logging.getLogger(__name__)
-
-
-class TrioStream:
-    """A stream of a connection whose other side is being waited for."""
-
-    __slots__ = ("_driver", "_reading", "_stream", "_writing", "request")
-
-    def __init__(self, driver: "ConnectionDriver", stream: Stream) -> None:
-        self._driver = driver
-        self._stream = stream
-        self.request = stream.request
-        self._reading = Parking()
-        self._writing = Parking()
-
-    def now(self) -> int:
-        """The loop's clock."""
-        return now_ns()
-
-    async def receive(self) -> bytes:
-        """See Exchange."""
-        stream = self._stream
-        while True:
-            if stream.unread_bytes or stream.gone is not None:
-                data = stream.read()
-                self._driver.kick()
-                return data
-            if stream.ended:
-                return b""
-            await self._reading.wait()
-
-    async def divert(self, sink: Callable[[Readable], bool]) -> bool:
-        """See Exchange."""
-        stream = self._stream
-        while stream.unread_bytes or stream.gone is not None:
-            goes_on = sink(stream.read())
-            self._driver.kick()
-            if not goes_on:
-                return False
-        if stream.ended:
-            return True
-        stream.sink = sink
-        try:
-            while stream.is_diverted:
-                await self._reading.wait()
-        finally:
-            wants_more = stream.drop_sink()
-        stream.check_there()
-        return wants_more
-
-    async def send(self, data: bytes) -> None:
-        """See Exchange."""
-        if not self.put(data):
-            await self.relieved()
-
-    def put(self, data: Readable) -> bool:
-        """See Exchange."""
-        roomy = self._stream.send(data)
-        self._driver.kick()
-        return roomy
-
-    async def relieved(self) -> None:
-        """See Exchange."""
-        stream = self._stream
-        while stream.crowded:
-            await self._writing.wait()
-        if stream.gone is not None:
-            raise stream.gone
-
-    async def aside(self, work: Callable[[], Outcome]) -> Outcome:
-        """See Exchange."""
-        return await trio.to_thread.run_sync(work)
-
-    def finish(self, trailers: Headers | None = None) -> None:
-        """See Exchange."""
-        self._stream.end(trailers)
-        self._driver.kick()
-
-    def abort(self, code: int) -> None:
-        """See Exchange."""
-        self._stream.reset(code)
-        self._driver.kick()
-
-    async def within(self, deadline: int, work: Callable[[], Awaitable[None]]) -> bool:
-        """See Exchange."""
-        with trio.CancelScope(deadline=deadline / 1e9) as scope:
-            await work()
-        return not scope.cancelled_caught
-
-    def wake_reader(self) -> None:
-        """The stream has something to read, or is gone."""
-        self._reading.wake()
-
-    def wake_writer(self) -> None:
-        """The stream's queue has room again."""
-        self._writing.wake()
-
-
-class TrioExchange(TrioStream):
-    """An exchange over a stream that a peer opened; `scope` is cancelled when the stream is gone."""
-
-    __slots__ = ("_patience", "scope")
-
-    def __init__(self, driver: "ConnectionDriver", stream: Stream) -> None:
-        super().__init__(driver, stream)
-        self.scope = trio.CancelScope()
-        self._patience: trio.CancelScope | None = None
-
-    def start(self, headers: Headers, *, end: bool = False) -> None:
-        """See Exchange."""
-        self._stream.send_headers(headers, end=end)
-        self._driver.kick()
-
-    async def until_leaving(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """See Exchange."""
-        with trio.CancelScope() as self._patience:
-            if self._driver.leaving:
-                self._patience.cancel()
-            await work()
-        broken_off = self._patience.cancelled_caught
-        self._patience = None
-        return not broken_off
-
-    def hurry(self) -> None:
-        """The server is about to go: break off what runs only until then."""
-        if self._patience is not None:
-            self._patience.cancel()
-
-    def wake_reader(self) -> None:
-        """The stream has something to read, or is gone and with it the exchange."""
-        if self._stream.gone is not None:
-            self.scope.cancel()
-        self._reading.wake()
-
-
-class ClientStream(TrioStream):
-    """A request that is on its way, and its response."""
-
-    __slots__ = ()
-
-    async def headers(self) -> list[tuple[bytes, bytes]]:
-        """The response's headers, once they are here; raises StreamGone if none come."""
-        stream = self._stream
-        while stream.headers is None:
-            if stream.gone is not None:
-                raise stream.gone
-            await self._reading.wait()
-        return stream.headers
-
-    @property
-    def trailers(self) -> list[tuple[bytes, bytes]] | None:
-        """The response's trailers; None before its end, and if it has none."""
-        return self._stream.trailers
-
-    @property
-    def over(self) -> bool:
-        """Whether the response has ended, well or not."""
-        return self._stream.ended or self._stream.gone is not None
-
-    def leave(self) -> None:
-        """Whoever waited has gone: nothing of this stream is of interest."""
-        if not self.over or not self._stream.finishing:
-            self.abort(H2_CANCEL)
-        self._driver.forget(self._stream)
 
 
 class ConnectionDriver:
@@ -208,12 +53,17 @@ class ConnectionDriver:
         limits: Limits,
         peer: str,
         pool: BufferPool | None = None,
+        share: BufferShare | None = None,
     ) -> None:
+        self.share = share or BufferShare(BufferBudget(UNBOUNDED), UNBOUNDED)
+        self.share.cut_stalled = self._cut_stalled
         self._carrier = carrier_of(stream)
         self._application = application
         self._limits = limits
         self._peer = peer
-        self._connection = Connection(now_ns(), limits, client=application is None, peer=peer, pool=pool)
+        self._connection = Connection(
+            now_ns(), limits, client=application is None, peer=peer, pool=pool, share=self.share
+        )
         self.leaving = False
         self._warning_ns = NEVER_NS
         self._exchanges: dict[int, TrioStream] = {}
@@ -221,21 +71,61 @@ class ConnectionDriver:
         self._flushed = Parking()
         self._watch = trio.CancelScope()
         self._sending_since: int | None = None
+        # How much had been written when somebody last looked whether this connection stalls.
+        self._sweep_mark = -1
+        # Of what came and was not taken, how much is counted; and how much had come when somebody last looked.
+        self._unread_bytes = 0
+        self._unread_mark = -1
+        self._unread_messages_bytes = 0
         # Taken from the connection and not sent yet.
         self._unsent: list[Readable] = []
         self._life = trio.CancelScope()
 
     async def run(self, received: bytes = b"") -> None:
         """Serve until the connection ends; `received` was read by whoever looked what is spoken here."""
-        with self._life:
-            await self._live(received)
+        try:
+            with self._life:
+                await self._live(received)
+        finally:
+            self.share.close()
+
+    def hold(self, size: int) -> bool:
+        """So many bytes of unfinished messages are kept, or no longer kept; False if it is too much."""
+        self._unread_messages_bytes += size
+        if size < 0:
+            self.share.give(-size)
+            return True
+        self.share.add(size)
+        return not self.share.budget.is_overfull
 
     def cut(self) -> None:
         """End it now, whatever is in flight."""
         self._life.cancel()
 
+    def _cut_stalled(self) -> int:
+        """Give up what the peer has not begun to take since this was last called; how many streams that cost."""
+        if self._unread_bytes or self._unread_messages_bytes > UNREAD_BYTES:
+            mark, self._unread_mark = self._unread_mark, self._carrier.read_bytes
+            if mark >= 0 and self._unread_mark - mark < READ_BYTES_LEAST:
+                self.cut()
+                return 1
+        if self._sending_since is not None:
+            mark, self._sweep_mark = self._sweep_mark, self._carrier.written_bytes
+            if mark != self._sweep_mark:
+                return 0
+            count = max(len(self._connection.streams), 1)
+            self.cut()
+        else:
+            self._sweep_mark = -1
+            count = self._connection.cut_stalled()
+            self._spread(self._nursery)
+        if count:
+            self.share.doubt()
+        return count
+
     async def _live(self, received: bytes) -> None:
-        async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as self._nursery:
+            nursery = self._nursery
             nursery.start_soon(self._write, nursery)
             nursery.start_soon(self._keep_time, nursery)
             if received:
@@ -295,6 +185,21 @@ class ConnectionDriver:
                 nursery.cancel_scope.cancel()
                 return
             await self._work_off(nursery)
+            if self._unread_bytes or connection.unread_bytes > UNREAD_BYTES:
+                self._count_unread()
+
+    def _count_unread(self) -> None:
+        """Count what has come and waits to become whole, or to be read; when there is far too much, give it up."""
+        before, self._unread_bytes = self._unread_bytes, self._connection.unread_bytes
+        if self._unread_bytes <= UNREAD_BYTES:
+            self._unread_bytes = 0
+            self._unread_mark = -1
+        if self._unread_bytes > before:
+            self.share.add(self._unread_bytes - before)
+            if self.share.budget.is_overfull:
+                self.cut()
+        else:
+            self.share.give(before - self._unread_bytes)
 
     async def _work_off(self, nursery: trio.Nursery) -> None:
         """Work on what came, in turns, so that others have theirs."""
@@ -313,11 +218,9 @@ class ConnectionDriver:
             now = now_ns()
             pieces = self._unsent or connection.take_pieces(now)
             if pieces:
-                self._unsent = []
-                self._sending_since = now
-                if not await self._carrier.write(pieces):
+                self._unsent = self._carrier.write_now(pieces)
+                if self._unsent and not await self._write_on(now):
                     connection.lose("The peer closed the connection.")
-                self._sending_since = None
                 self._spread(nursery)
                 self._flushed.wake()
             elif connection.finished:
@@ -327,12 +230,25 @@ class ConnectionDriver:
                 self._hasten_warning()
                 await self._kicked.wait()
 
+    async def _write_on(self, now: int) -> bool:
+        """Write what could not be written at once, which is held until then; False when the peer has gone."""
+        pieces, self._unsent = self._unsent, []
+        self._sending_since = now
+        size = sum(map(len, pieces))
+        self.share.add(size)
+        try:
+            return await self._carrier.write(pieces)
+        finally:
+            self.share.give(size)
+            self._sending_since = None
+
     def _hasten_warning(self) -> None:
         """Where a warning is due, and nothing is in flight any more, give it soon.
 
         A stream may be ended by the peer's last word as well as by ours, so both sides look.
         """
-        if self._warning_ns < NEVER_NS and not self._connection.streams and not self._unsent:
+        is_sending = self._unsent or self._sending_since is not None
+        if self._warning_ns < NEVER_NS and not self._connection.streams and not is_sending:
             soon = now_ns() + READING_NS
             if soon < self._warning_ns:
                 self._warning_ns = soon
@@ -359,6 +275,11 @@ class ConnectionDriver:
         if news is not None:
             exchanges = self._exchanges
             for stream in news.arrived:
+                if len(exchanges) >= STREAMS_LEAST and self.share.budget.is_crowded:
+                    stream.reset(H2_REFUSED)
+                    self._connection.release(stream)
+                    continue
+                self.share.budget.stream_count += 1
                 exchanges[stream.id] = exchange = TrioExchange(self, stream)
                 nursery.start_soon(self._serve, exchange, stream)
             for stream_id in news.readable:
@@ -378,13 +299,25 @@ class ConnectionDriver:
                 await self._application(exchange)
         except StreamGone:
             pass
-        except Exception:
-            log.exception("serving %s from %s failed", stream.request.path.decode("latin-1"), self._peer)
-            stream.reset(H2_INTERNAL_ERROR)
+        except BaseExceptionGroup as group:
+            # Several tasks of an exchange may find at once that the stream is gone, and be cancelled for it.
+            rest = group.split(StreamGone)[1]
+            if isinstance(rest, ExceptionGroup):
+                self._break_off(stream, rest)
+            elif rest is not None:
+                raise rest from None
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends this exchange and no other
+            self._break_off(stream, error)
         finally:
             self._exchanges.pop(stream.id, None)
+            self.share.budget.stream_count -= 1
             self._connection.release(stream)
             self._finish()
+
+    def _break_off(self, stream: Stream, error: Exception) -> None:
+        """An exchange has failed: tell the log, and the peer that nothing more comes."""
+        log.error("serving %s from %s failed", stream.request.path.decode("latin-1"), self._peer, exc_info=error)
+        stream.reset(H2_INTERNAL_ERROR)
 
     async def _keep_time(self, nursery: trio.Nursery) -> None:
         connection, stall_ns = self._connection, self._limits.stall_ns

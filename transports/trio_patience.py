@@ -1,4 +1,9 @@
-"""A broker whose fetches, polls and watches wait for news only as long as the server stays.
+"""A broker that makes room for answers of REST, and whose waits for news last only as long as the server stays.
+
+Where a transport has named the room for an answer (`answer_room.py`), messages are asked for once there is room for
+them. A request that may wait for messages holds no room meanwhile: it is asked without waiting first, and if there is
+nothing, again with waiting and without room. A fetch is then only told that there is something, and reads it once there
+is room.
 
 One that waits when the server begins to go is answered at once, so that nobody holds up the end and no client has its
 connection cut when the grace is over. A fetch or a poll is asked again without waiting, and mostly gets an empty
@@ -6,15 +11,25 @@ answer. A watch is refused as what it is: its member asks another broker.
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import trio
 from attrs import evolve
 
 from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import PollGroup, WatchGroup
-from goqueue.core.verbs import Caller, Code, Fetch, Refusal
-from goqueue.core.work.verbs import PollWork
+from goqueue.core.dead.verbs import BrowseDead
+from goqueue.core.delay.verbs import ListDelayed
+from goqueue.core.groups.verbs import Polled, PollGroup, WatchGroup
+from goqueue.core.verbs import Caller, Code, Fetch, Fetched, Refusal
+from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.transports.answer_room import AnswerRoom, current_room
 from goqueue.transports.broker import Broker
+from goqueue.transports.buffer_budget import PAGE_BYTES
+
+_Waiting: TypeAlias = Fetch | PollGroup | PollWork
+_OVERLOADED = Refusal(
+    Code.UNAVAILABLE, "the broker holds as many answers as it can; try again in a moment", retry_after_ms=1000
+)
 
 
 class PatientBroker:
@@ -27,18 +42,16 @@ class PatientBroker:
 
     async def ask(self, caller: Caller, request: Request) -> Reply:
         """See Broker."""
-        if not isinstance(request, Fetch | PollGroup | PollWork | WatchGroup) or request.wait_ns <= 0:
-            return await self._broker.ask(caller, request)
-        if not self._leaving:
-            with trio.CancelScope() as scope:
-                self._waits[scope] = None
-                try:
-                    return await self._broker.ask(caller, request)
-                finally:
-                    del self._waits[scope]
+        room = current_room.get()
+        if isinstance(request, Fetch | PollGroup | PollWork):
+            if room is not None:
+                return await self._ask_with_room(caller, request, room)
+            return await self._ask_patiently(caller, request)
         if isinstance(request, WatchGroup):
-            return Refusal(Code.SHUTTING_DOWN, "the broker is about to stop")
-        return await self._broker.ask(caller, evolve(request, wait_ns=0))
+            return await self._ask_patiently(caller, request)
+        if isinstance(request, BrowseDead | ListDelayed) and room is not None and not await room.enter(PAGE_BYTES):
+            return _OVERLOADED
+        return await self._broker.ask(caller, request)
 
     def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
         """See Broker."""
@@ -66,3 +79,41 @@ class PatientBroker:
         self._leaving = True
         for scope in self._waits:
             scope.cancel()
+
+    async def _ask_with_room(self, caller: Caller, request: _Waiting, room: AnswerRoom) -> Reply:
+        if not await room.enter(PAGE_BYTES):
+            return _OVERLOADED
+        at_once = evolve(request, wait_ns=0) if request.wait_ns > 0 else request
+        reply = await self._broker.ask(caller, at_once)
+        if request.wait_ns <= 0 or not _is_empty(reply):
+            return reply
+        room.leave()
+        if not isinstance(request, Fetch):
+            return await self._ask_patiently(caller, request)
+        # One batch says as well as a megabyte that there is something.
+        news = await self._ask_patiently(caller, evolve(request, max_bytes=1))
+        if _is_empty(news) or isinstance(news, Refusal):
+            return news
+        del news
+        return await self._broker.ask(caller, at_once) if await room.enter(PAGE_BYTES) else _OVERLOADED
+
+    async def _ask_patiently(self, caller: Caller, request: _Waiting | WatchGroup) -> Reply:
+        if request.wait_ns <= 0:
+            return await self._broker.ask(caller, request)
+        if not self._leaving:
+            with trio.CancelScope() as scope:
+                self._waits[scope] = None
+                try:
+                    return await self._broker.ask(caller, request)
+                finally:
+                    del self._waits[scope]
+        if isinstance(request, WatchGroup):
+            return Refusal(Code.SHUTTING_DOWN, "the broker is about to stop")
+        return await self._broker.ask(caller, evolve(request, wait_ns=0))
+
+
+def _is_empty(reply: Reply) -> bool:
+    """Whether an answer with messages has none."""
+    if isinstance(reply, Fetched):
+        return not len(reply.batches)
+    return isinstance(reply, Polled | PolledWork) and not reply.parts

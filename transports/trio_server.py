@@ -5,7 +5,7 @@ first bytes may take, and how the server goes: it stops accepting, warns every c
 some time.
 
 A port with an edge for plain HTTP speaks HTTP/1.1 and HTTP/2. A client of HTTP/2 says so in its first 24 bytes, with
-TLS or without; whatever differs from them is HTTP/1.1. What TLS agreed on need not be looked at: it says the same.
+TLS or without; whatever differs from them is HTTP/1.1, unless TLS has agreed on HTTP/2.
 """
 
 import logging
@@ -19,6 +19,7 @@ from attrs import define, field
 from trio.abc import Stream as ByteStream
 
 from goqueue.storage.buffers import BufferPool
+from goqueue.transports.buffer_budget import BufferBudget, BufferShare
 from goqueue.transports.exchange import Application, by_content_type, not_found
 from goqueue.transports.http1.limits import Http1Limits, Room
 from goqueue.transports.http2.frames import PREFACE, READ_BUFFER_BYTES
@@ -27,8 +28,11 @@ from goqueue.transports.rest.application import RestApplication
 from goqueue.transports.rest.edge import Edge
 from goqueue.transports.rest.guarded import GuardedEdge
 from goqueue.transports.rest.web_access import WebAccess
+from goqueue.transports.spare_memory import give_back
+from goqueue.transports.trio_buffer_room import SWEEP_S
 from goqueue.transports.trio_http1 import ConnectionDriver as Http1Driver
 from goqueue.transports.trio_http2 import ConnectionDriver as Http2Driver
+from goqueue.transports.trio_parking import Parking
 
 # Connections that are being read from share these; beyond, each buffer is made afresh.
 BUFFERS_MAX = 64
@@ -40,13 +44,16 @@ log = logging.getLogger(__name__)
 class ServerLimits:
     """What all connections together may take; `connection` is for each that speaks HTTP/2, `http1` for the others.
 
-    Bodies and answers of plain HTTP have the bounds of `http1` by either protocol; those of one address may take half
-    of `bytes_in_flight_max`.
+    Bodies and answers of plain HTTP have the bounds of `http1` by either protocol; the bodies on their way in from one
+    address may take half of `bytes_in_flight_max`.
     """
 
     connections_max: int = 10_000
     connections_per_address_max: int = 2000
-    bytes_in_flight_max: int = 256 << 20
+    bytes_in_flight_max: int = 128 << 20
+    # What all connections, and each of them, may have of answers that are being made or not taken yet.
+    buffer_bytes_max: int = 64 << 20
+    connection_buffer_bytes_max: int = 16 << 20
     handshake_ns: int = 10 * SECOND_NS
     connection: Limits = field(factory=Limits)
     http1: Http1Limits = field(factory=Http1Limits)
@@ -86,6 +93,8 @@ class Server:
         if tls is not None:
             self.renew_tls(tls)
         self._room = Room(self._limits.bytes_in_flight_max)
+        self._pressed = Parking()
+        self.buffer_budget = BufferBudget(self._limits.buffer_bytes_max, self._pressed.wake)
         self._buffers = BufferPool(READ_BUFFER_BYTES, BUFFERS_MAX)
         self._addresses: dict[str, _Address] = {}
         # Which of this machine's addresses each connection arrived at, by the peer's address.
@@ -104,7 +113,7 @@ class Server:
 
     @property
     def bytes_in_flight(self) -> int:
-        """Bytes of plain HTTP: bodies on their way in and answers on their way out."""
+        """Bytes of plain HTTP on their way in."""
         return self._room.used
 
     @property
@@ -124,10 +133,22 @@ class Server:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         """Serve until `drain` has ended, or until cancelled."""
-        async with trio.open_nursery() as nursery:
-            with self._accepting:
-                task_status.started()
-                await trio.serve_listeners(self._welcome, list(listeners), handler_nursery=nursery)
+        async with trio.open_nursery() as sweeping:
+            sweeping.start_soon(self._sweep)
+            async with trio.open_nursery() as nursery:
+                with self._accepting:
+                    task_status.started()
+                    await trio.serve_listeners(self._welcome, list(listeners), handler_nursery=nursery)
+            sweeping.cancel_scope.cancel()
+
+    async def _sweep(self) -> None:
+        """While there is too little room for answers, take it from clients that read nothing; then tidy up."""
+        while True:
+            await self._pressed.wait()
+            while self.buffer_budget.is_pressed:
+                self.buffer_budget.sweep()
+                await trio.sleep(SWEEP_S)
+            await trio.to_thread.run_sync(give_back)
 
     async def drain(self, grace_ns: int) -> None:
         """Accept no more; warn every connection; return when all are gone, or when the time is up and they are cut."""
@@ -192,15 +213,20 @@ class Server:
 
     async def _converse(self, stream: trio.SocketStream, address: str) -> None:
         secured = stream if self._tls is None else await self._secure(stream, self._tls)
-        received = None if secured is None else await self._first_bytes(secured)
-        if secured is None or received is None:
+        if secured is None:
+            return
+        is_http2 = self._edge is None or _agreed_on_http2(secured)
+        received = b"" if is_http2 else await self._first_bytes(secured)
+        if received is None:
             return
         driver: Http1Driver | Http2Driver
         self._arrived_at[address] = host = local_host(stream)
-        if self._edge is None or received.startswith(PREFACE):
-            driver = Http2Driver(secured, self._application, self._limits.connection, address, self._buffers)
+        share = BufferShare(self.buffer_budget, self._limits.connection_buffer_bytes_max)
+        if self._edge is None or is_http2 or received.startswith(PREFACE):
+            driver = Http2Driver(secured, self._application, self._limits.connection, address, self._buffers, share)
         else:
-            driver = Http1Driver(secured, self._edge, self._limits.http1, self._room_of(address), address, host)
+            room = self._room_of(address)
+            driver = Http1Driver(secured, self._edge, self._limits.http1, room, share, address, host)
         self._drivers.add(driver)
         if self._draining:
             driver.drain()
@@ -212,8 +238,6 @@ class Server:
 
     async def _first_bytes(self, stream: ByteStream) -> bytes | None:
         """As many bytes as tell what is spoken; None when none come in time, or nobody asks for anything."""
-        if self._edge is None:
-            return b""
         limits = self._limits.http1
         received = b""
         with trio.move_on_after(limits.idle_ns / SECOND_NS) as scope:
@@ -240,9 +264,11 @@ class Server:
                 await secured.do_handshake()
         except (trio.BrokenResourceError, trio.TooSlowError):
             return None
-        if self._edge is None and secured.selected_alpn_protocol() != "h2":
-            return None
-        return secured
+        return None if self._edge is None and not _agreed_on_http2(secured) else secured
+
+
+def _agreed_on_http2(stream: ByteStream) -> bool:
+    return isinstance(stream, trio.SSLStream) and stream.selected_alpn_protocol() == "h2"
 
 
 def peer_address(stream: trio.SocketStream) -> str:

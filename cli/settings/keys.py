@@ -132,6 +132,15 @@ HEARTBEAT_INTERVAL = Key(
 )
 METRICS_ENABLED = Key("metrics.enabled", kinds.truth(), "true", "Whether /metrics is served at all.")
 
+BUFFER = Key(
+    "limits.bufferBytes", kinds.size(4 << 20, 1 << 40, "64MiB"), "67108864",
+    "How much memory all clients together may hold: answers being made or not taken yet, and requests not whole yet.",
+)  # fmt: skip
+CONNECTION_BUFFER = Key(
+    "limits.connectionBufferBytes", kinds.size(1 << 20, 1 << 40, "16MiB"), "16777216",
+    "How much of that is for answers on one connection.",
+)  # fmt: skip
+
 # All keys, in the order of the file.
 KEYS: tuple[Key[Any], ...] = (
     NODE, FOLDER, HTTP, GRPC, INTERNAL, CERT, KEY, GRACE,
@@ -148,6 +157,7 @@ KEYS: tuple[Key[Any], ...] = (
     Key("producer.batchSize", kinds.size(0, 1 << 30, "16KiB"), "16384", "How large a batch grows."),
     Key("producer.lingerMs", kinds.whole(0, 60_000), "5", "How long a batch waits for more."),
     Key("producer.acks", kinds.one_of("none", "leader", "all"), "all", "What a message waits for."),
+    BUFFER, CONNECTION_BUFFER,
     *CLUSTER_KEYS,
     METRICS_ENABLED, METRICS,
     LEVEL, FORMAT, LOG_FILE,

@@ -70,6 +70,7 @@ LEFT = {
     ("docs/captures.md", "line"): "the grammar of a format",
     ("docs/configuration.md", "goqueue: cannot serve like this:"): "what is printed; tests/cli/test_config_check.py",
     ("docs/development.md", "./dev test"): "it runs tests",
+    ("docs/development.md", "go install"): "a tool of somebody else's",
     ("docs/development.md", ".venv/bin/python"): "it rewrites stories of the tests",
     ("docs/grpc.md", "grpcurl"): "a tool of somebody else's",
     ("docs/grpc.md", "protoc"): "a generator for another language",

@@ -34,6 +34,10 @@ RESPONSE: Headers = (
 )
 GZIP_RESPONSE: Headers = (*RESPONSE, (b"grpc-encoding", b"gzip"))
 
+# What is smaller was cheap to make, and says what has been done.
+LARGE_REPLY_BYTES = 64 << 10
+OVERLOADED = "the broker holds as many answers as it can; try again in a moment"
+
 current_call: ContextVar["ServerCall"] = ContextVar("current_call")
 
 
@@ -54,8 +58,8 @@ class ServerCall:
     """A call that is being served."""
 
     __slots__ = (
-        "_exchange", "_flaw", "_headers_sent", "_initial", "_reader", "_received", "_replied", "_squeeze", "_terms",
-        "_trailing", "deadline", "route",
+        "_exchange", "_flaw", "_headers_sent", "_initial", "_reader", "_received", "_replied", "_reserved_bytes",
+        "_squeeze", "_terms", "_trailing", "deadline", "route",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +73,7 @@ class ServerCall:
         self._flaw: GRPCError | None = None
         self._received = 0
         self._replied = 0
+        self._reserved_bytes = 0
         self._headers_sent = False
         self._initial: list[tuple[bytes, bytes]] = []
         self._trailing: list[tuple[bytes, bytes]] = []
@@ -175,6 +180,8 @@ class ServerCall:
             self.send_headers()
         self._replied += 1
         data = self._terms.codec.encode(message)
+        if len(data) > LARGE_REPLY_BYTES and not self._exchange.hold(0):
+            raise GRPCError(Status.RESOURCE_EXHAUSTED, OVERLOADED)
         if self._squeeze and len(data) >= WORTHWHILE_BYTES:
             squeezed = deflate(data) if len(data) < ASIDE_BYTES else await self._exchange.aside(partial(deflate, data))
             await self._exchange.send(frame_message(squeezed, compressed=True))
@@ -196,6 +203,36 @@ class ServerCall:
         """Run `work` until it is done, or until the server is about to go: False."""
         return await self._exchange.until_leaving(work)
 
+    async def reserve(self, size: int, least: int) -> int:
+        """Wait for room for a reply of `size` bytes, or of `least`; how much was granted, 0 if there was none in time.
+
+        The room is kept until the call ends, or until `unreserve`.
+        """
+        granted = await self._exchange.reserve(size, least)
+        self._reserved_bytes += granted
+        return granted
+
+    def unreserve(self) -> None:
+        """Give back what was reserved."""
+        reserved, self._reserved_bytes = self._reserved_bytes, 0
+        if reserved:
+            self._exchange.unreserve(reserved)
+
+    async def room(self, size: int, least: int) -> None:
+        """Wait until there is room for a reply of a stream, for as long as that takes."""
+        granted = 0
+        while not granted:
+            granted = await self._exchange.reserve(size, least)
+        self._exchange.unreserve(granted)
+
+    def take_room(self, size: int, least: int) -> int:
+        """Room for a reply of a stream if there is some at once, to be given back by `give_room`; else 0."""
+        return self._exchange.take_room(size, least)
+
+    def give_room(self, size: int) -> None:
+        """Give back what `take_room` granted: the reply is here."""
+        self._exchange.unreserve(size)
+
     async def relieved(self) -> None:
         """Wait until the client has taken enough of what was put."""
         await self._exchange.relieved()
@@ -216,6 +253,7 @@ class ServerCall:
     def close(self, error: GRPCError | None) -> None:
         """End the call, well or with an error."""
         self._reader.abandon()
+        self.unreserve()
         if error is None and not self._replied and not self.route.server_streaming:
             error = GRPCError(Status.INTERNAL, f"{self.route.path} made no reply")
         trailers = OK_TRAILERS if error is None else error_trailers(error)
@@ -232,6 +270,7 @@ class ServerCall:
     def abandon(self) -> None:
         """The client is gone: give back what the call held."""
         self._reader.abandon()
+        self.unreserve()
 
     def _check_end(self) -> None:
         if self._reader.partial:
@@ -249,7 +288,18 @@ class ServerCall:
                 return False
             self._reader.feed(data)
         self._received += 1
+        if not self.route.client_streaming:
+            await self._expect_end()
         return True
+
+    async def _expect_end(self) -> None:
+        """Wait for the end of a request that has one message: another one makes it no call of this method."""
+        reader = self._reader
+        while len(reader.ready) < 2 and (data := await self._exchange.receive()):
+            reader.feed(data)
+        if len(reader.ready) > 1:
+            raise GRPCError(Status.INTERNAL, f"{self.route.path} takes one message, and the request has more")
+        self._check_end()
 
     async def _inflate(self, message: Readable) -> bytes:
         encoding = self._exchange.request.header(b"grpc-encoding") or b"identity"

@@ -39,7 +39,8 @@ HTTP_STATUS = {
 }
 # What a broken-off stream means, by the code of its RST_STREAM.
 CANCEL = 8
-RESET_STATUS = {7: Status.UNAVAILABLE, 8: Status.CANCELLED, 11: Status.RESOURCE_EXHAUSTED, 12: Status.PERMISSION_DENIED}
+# A broker that is short of memory resets streams that nobody reads with 11, and takes them again later.
+RESET_STATUS = {7: Status.UNAVAILABLE, 8: Status.CANCELLED, 11: Status.UNAVAILABLE, 12: Status.PERMISSION_DENIED}
 
 
 class ResponseStream(Protocol):

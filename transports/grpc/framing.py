@@ -6,6 +6,7 @@ message is in the part at hand it is cut out in one copy; where it is not, parts
 
 import struct
 from collections import deque
+from collections.abc import Callable
 
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
@@ -23,13 +24,26 @@ class Assembly:
     counted: small ones are bounded by the streams' windows.
     """
 
-    __slots__ = ("_bytes_max", "reserved_bytes")
+    __slots__ = ("_bytes_max", "_hold", "reserved_bytes")
 
     FROM_BYTES = 64 * 1024
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int, hold: Callable[[int], bool] = lambda _: True) -> None:
         self._bytes_max = bytes_max
+        # Told of what has come of such messages, and of what is gone as a negative size; False when it is too much.
+        self._hold = hold
         self.reserved_bytes = 0
+
+    def hold(self, size: int) -> None:
+        """So much of a large message has come; raises RESOURCE_EXHAUSTED if the server holds too much already."""
+        if not self._hold(size):
+            self._hold(-size)
+            raise GRPCError(Status.RESOURCE_EXHAUSTED, "too many large messages are on their way to this server")
+
+    def drop(self, size: int) -> None:
+        """So much of a large message is whole, or gone."""
+        if size:
+            self._hold(-size)
 
     def reserve(self, size: int) -> None:
         """Make room for a message; raises RESOURCE_EXHAUSTED when there is none."""
@@ -51,7 +65,8 @@ class MessageReader:
     """
 
     __slots__ = (
-        "_assembly", "_bytes_max", "_compressed", "_lacking", "_parts", "_prefix", "_reserved", "ready", "writable",
+        "_assembly", "_bytes_max", "_compressed", "_held", "_lacking", "_parts", "_prefix", "_reserved", "ready",
+        "writable",
     )  # fmt: skip
 
     def __init__(self, bytes_max: int, assembly: Assembly) -> None:
@@ -64,6 +79,7 @@ class MessageReader:
         self._lacking = 0
         self._compressed = False
         self._reserved = 0
+        self._held = 0  # of a large message, what has come
 
     @property
     def partial(self) -> bool:
@@ -98,7 +114,8 @@ class MessageReader:
     def abandon(self) -> None:
         """Nothing more will be read: give back what was reserved."""
         self._assembly.release(self._reserved)
-        self._reserved = 0
+        self._assembly.drop(self._held)
+        self._reserved = self._held = 0
 
     def _judge(self, flag: int, length: int) -> None:
         if flag > 1:
@@ -112,14 +129,21 @@ class MessageReader:
         if length >= Assembly.FROM_BYTES:
             self._assembly.reserve(length)
             self._reserved = length
+            self._keep(len(start))
         self._compressed = flag == 1
         self._parts = [bytes(start)] if start else []
         self._lacking = length - len(start)
+
+    def _keep(self, size: int) -> None:
+        self._assembly.hold(size)
+        self._held += size
 
     def _continue(self, data: Readable) -> int:
         """Add to the message that has begun; answers where in `data` it ended."""
         lacking = self._lacking
         if len(data) < lacking:
+            if self._reserved:
+                self._keep(len(data))
             self._parts.append(bytes(data))
             self._lacking = lacking - len(data)
             return len(data)

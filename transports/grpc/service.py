@@ -87,7 +87,7 @@ class GrpcService:
 
     async def _serve(self, exchange: Exchange, route: Route, deadline: int | None) -> None:
         peer = exchange.request.peer
-        assembly, calls = self._assemblies.get(peer) or (Assembly(self._assembly_bytes_max), 0)
+        assembly, calls = self._assemblies.get(peer) or (Assembly(self._assembly_bytes_max, exchange.hold), 0)
         self._assemblies[peer] = assembly, calls + 1
         call = ServerCall(exchange, route, self._terms, assembly, deadline)
         current_call.set(call)
@@ -117,11 +117,14 @@ class GrpcService:
 
 def told(error: Exception, path: str) -> GRPCError:
     """What a client hears of an error: the GRPCError that it comes down to, or next to nothing."""
-    inner = error
-    while isinstance(inner, ExceptionGroup):
-        inner = inner.exceptions[0]
-        if isinstance(inner, StreamGone):
-            raise inner from error
+    if isinstance(error, ExceptionGroup):
+        gone, others = error.split(StreamGone)
+        if others is None:
+            assert gone is not None
+            raise gone
+        inner: Exception = others
+        while isinstance(inner, ExceptionGroup):
+            inner = inner.exceptions[0]
         if isinstance(inner, GRPCError):
             return inner
     log.error("serving %s failed", path, exc_info=error)

@@ -17,7 +17,6 @@ on arrival unless too much is unread, then as reading goes on; bytes leave in tu
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from attrs import Factory, define
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
@@ -37,12 +36,14 @@ from h2.exceptions import ProtocolError as H2ProtocolError
 
 from goqueue.core.records.varint import Readable
 from goqueue.storage.buffers import BufferPool
+from goqueue.transports.buffer_budget import BufferBudget, BufferShare
 from goqueue.transports.http2.closing import Closing
 from goqueue.transports.http2.engine import Engine
 from goqueue.transports.http2.errors import ConnectionFailed, ConnectionUnavailable, StreamGone
 from goqueue.transports.http2.floods import FloodGuard
 from goqueue.transports.http2.frames import PREFACE, FrameReader
 from goqueue.transports.http2.limits import Limits
+from goqueue.transports.http2.news import News
 from goqueue.transports.http2.outbox import Outbox
 from goqueue.transports.http2.quiet import hush
 from goqueue.transports.http2.request import Headers, Request, header_list_bytes, parse_request
@@ -50,26 +51,19 @@ from goqueue.transports.http2.shortcuts import Shortcuts
 from goqueue.transports.http2.stream import Stream
 
 T = TypeVar("T")
+UNBOUNDED = 1 << 62
 TOO_LARGE: Headers = ((b":status", b"431"), (b"content-length", b"0"))
 
 hush()
-
-
-@define
-class News:
-    """Streams for which something happened since it was last asked; what exactly, they say themselves."""
-
-    arrived: list[Stream] = Factory(list)
-    readable: dict[int, Stream] = Factory(dict)
-    writable: dict[int, Stream] = Factory(dict)
 
 
 class Connection:
     """The state of one connection; see the module for how it is driven."""
 
     def __init__(
-        self, now: int, limits: Limits, *, client: bool = False, peer: str = "", pool: BufferPool | None = None
-    ) -> None:
+        self, now: int, limits: Limits, *, client: bool = False, peer: str = "", pool: BufferPool | None = None,
+        share: BufferShare | None = None,
+    ) -> None:  # fmt: skip
         self.limits = limits
         self.peer = peer
         self.client = client
@@ -83,7 +77,8 @@ class Connection:
         self._news = News()
         self._backlog = False
         self._shortcuts = Shortcuts(self, limits, self._reader, self._engine, self._floods)
-        self._outbox = Outbox(limits, self._engine, self._floods, writable=self._writable, finish=self._sent_all)
+        share = share or BufferShare(BufferBudget(UNBOUNDED), UNBOUNDED)
+        self.outbox = Outbox(limits, self._engine, self._floods, share, self._writable, self._sent_all)
         self._unread_bytes = 0
         self._uncredited_bytes = 0
         self._on: dict[type[Event], Callable[[int, Any], None]] = {
@@ -173,9 +168,14 @@ class Connection:
         return self._engine.output_bytes > self.limits.output_bytes_max
 
     @property
+    def unread_bytes(self) -> int:
+        """What has come and nobody has taken yet: frames that are not whole, and bodies that nobody reads."""
+        return self._reader.held_bytes + self._unread_bytes
+
+    @property
     def held_bytes(self) -> int:
         """All bytes that this connection keeps for its peer, in and out."""
-        return self._reader.held_bytes + self._unread_bytes + self._outbox.queued_bytes + self._engine.output_bytes
+        return self.unread_bytes + self.outbox.queued_bytes + self._engine.output_bytes
 
     def take_news(self) -> News | None:
         """What happened to streams since the last call."""
@@ -190,10 +190,11 @@ class Connection:
         return b"".join(self.take_pieces(now))
 
     def take_pieces(self, now: int) -> list[Readable]:
-        """The same, for whoever can write them as they are."""
+        """The same, for whoever can write them as they are; asked again once they were written."""
         engine = self._engine
+        self.outbox.written()
         if self.failed is None:
-            self._outbox.pump()
+            self.outbox.pump()
         pieces = engine.output
         if pieces:
             engine.output = []
@@ -204,7 +205,7 @@ class Connection:
     @property
     def idle(self) -> bool:
         """Whether `take` would have nothing to send."""
-        return not self._engine.output and self._outbox.idle
+        return not self._engine.output and self.outbox.idle
 
     @property
     def finished(self) -> bool:
@@ -224,6 +225,13 @@ class Connection:
             self._fail(silent, ErrorCodes.NO_ERROR)
         self._settle(now)
 
+    def cut_stalled(self) -> int:
+        """Break off the streams that nothing has left of since this was last called; how many they were."""
+        stalled = self.outbox.stalled()
+        for stream in stalled:
+            self.reset(stream, ErrorCodes.ENHANCE_YOUR_CALM)
+        return len(stalled)
+
     def drain(self, now: int) -> None:
         """Take no new streams, let those in flight finish; then `finished`."""
         if self.failed is None:
@@ -234,6 +242,7 @@ class Connection:
         """The socket is closed or broken: every stream is gone."""
         if self.failed is None:
             self.failed = ConnectionFailed(why, ErrorCodes.NO_ERROR)
+            self._reader.close()
             self._lose_streams(why, ErrorCodes.NO_ERROR)
 
     def release(self, stream: Stream) -> None:
@@ -255,8 +264,7 @@ class Connection:
     @property
     def available(self) -> bool:
         """Whether a client may open one more stream."""
-        room = len(self.streams) < self._engine.remote_settings.max_concurrent_streams
-        return room and self.failed is None and not self.closing.closing
+        return len(self.streams) < self._engine.remote_settings.max_concurrent_streams and not self.dismissed
 
     @property
     def dismissed(self) -> bool:
@@ -288,14 +296,6 @@ class Connection:
         if end:
             stream.finishing = True
             self._drop_if_closed(stream)
-
-    def enqueued(self, stream: Stream, size: int) -> None:
-        """Bytes were added to a stream's queue."""
-        self._outbox.add(stream, size)
-
-    def crowds(self, stream: Stream) -> bool:
-        """Whether a stream has queued so much that its sender should wait."""
-        return self._outbox.crowds(stream)
 
     def finish(self, stream: Stream) -> None:
         """Send a stream's end, or leave it to follow what is queued."""
@@ -429,10 +429,10 @@ class Connection:
             self._vanish(stream, StreamGone(f"The peer broke the stream off (code {code}).", code, unseen=unseen))
 
     def _window_updated(self, now: int, event: WindowUpdated) -> None:
-        self._outbox.unblock(event.stream_id or 0)
+        self.outbox.unblock(event.stream_id or 0)
 
     def _settings_changed(self, now: int, event: RemoteSettingsChanged) -> None:
-        self._outbox.unblock_all()
+        self.outbox.unblock_all()
 
     def _ping_answered(self, now: int, event: PingAckReceived) -> None:
         self.closing.answered(event.ping_data, self._engine)
@@ -479,7 +479,7 @@ class Connection:
         self._engine.forget_if_closed(stream.id)
         self._unread_bytes -= stream.unread_bytes
         stream.unread_bytes = 0
-        self._outbox.lose(stream, gone)
+        self.outbox.lose(stream, gone)
         self._news.readable[stream.id] = stream
         self._news.writable[stream.id] = stream
 
@@ -492,9 +492,9 @@ class Connection:
     def _lose_streams(self, why: str, code: int) -> None:
         for stream in list(self.streams.values()):
             self._vanish(stream, StreamGone(f"The connection is lost: {why}", code))
-        self._outbox.clear()
+        self.outbox.clear()
 
     def _settle(self, now: int) -> None:
         # What is left of a stream that was answered, and is thrown away, does not keep a connection that closes.
         busy = any(not (one.discarding and self.closing.closing) for one in self.streams.values())
-        self.closing.settle(now, busy=busy, sending=bool(self._outbox.queued_bytes))
+        self.closing.settle(now, busy=busy, sending=bool(self.outbox.queued_bytes))

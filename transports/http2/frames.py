@@ -7,6 +7,7 @@ whatever the caller has fed since it last drained. No byte that was shown in a v
 """
 
 import struct
+from collections.abc import Callable
 
 from h2.exceptions import FrameDataMissingError, FrameTooLargeError, ProtocolError
 from hyperframe.exceptions import HyperframeError, InvalidFrameError
@@ -49,12 +50,25 @@ class FrameReader:
     a frame is in it.
     """
 
-    __slots__ = ("_block", "_block_bytes", "_buffer", "_end", "_kept", "_limits", "_next", "_pool", "_preface", "_view")
+    __slots__ = (
+        "_block",
+        "_block_bytes",
+        "_buffer",
+        "_end",
+        "_is_crowded",
+        "_kept",
+        "_limits",
+        "_next",
+        "_pool",
+        "_preface",
+        "_view",
+    )  # fmt: skip
 
     def __init__(self, limits: Limits, *, preface: bytes = b"", pool: BufferPool | None = None) -> None:
         self._limits = limits
         self._preface = preface
         self._pool = pool or BufferPool(LONE_BUFFER_BYTES, 1)
+        self._is_crowded: Callable[[], bool] = pool.is_crowded if pool is not None else lambda: False
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)
         self._next = 0  # where in the buffer the next frame starts
@@ -96,13 +110,21 @@ class FrameReader:
             self._next += count
 
     def rest(self) -> None:
-        """Nothing may come for long: give the buffer back, unless much of a frame is in it."""
+        """Nothing may come for long: give the buffer back, unless much of a frame is in it and there are enough."""
         left = self._end - self._next
-        if left < KEPT_BYTES and self._buffer:
-            self._kept = bytes(self._view[self._next : self._end])
-            self._buffer = bytearray()
-            self._view = memoryview(self._buffer)
-            self._next = self._end = 0
+        if self._buffer and (left < KEPT_BYTES or self._is_crowded()):
+            self._give_back(bytes(self._view[self._next : self._end]))
+
+    def close(self) -> None:
+        """Nothing is read any more."""
+        self._give_back(b"")
+        self._block, self._block_bytes = [], 0
+
+    def _give_back(self, kept: bytes) -> None:
+        self._kept = kept
+        self._buffer = bytearray()
+        self._view = memoryview(self._buffer)
+        self._next = self._end = 0
 
     def _make_room(self, size: int) -> None:
         if len(self._buffer) - self._end >= size:

@@ -29,8 +29,8 @@ class Stream:
 
     __slots__ = (
         "_connection", "_offset", "_parts", "_queue", "begun", "blocked", "crowded_out", "discarded_bytes",
-        "discarding", "ended", "finishing", "gone", "headers", "id", "queued_bytes", "request", "sink", "trailers",
-        "trailers_due", "uncredited_bytes", "unread_bytes",
+        "discarding", "ended", "finishing", "gone", "headers", "held_bytes", "id", "queued_bytes", "request", "sink",
+        "sweep_mark", "trailers", "trailers_due", "uncredited_bytes", "unread_bytes",
     )  # fmt: skip
 
     def __init__(self, connection: "Connection", stream_id: int, request: Request) -> None:
@@ -49,6 +49,10 @@ class Stream:
         self._queue: deque[Readable] = deque()
         self._offset = 0  # how much of the first in the queue has left
         self.queued_bytes = 0
+        # What the queue keeps in memory: of a piece all, until the last of it has left.
+        self.held_bytes = 0
+        # The first in the queue, and how much of it had left, when somebody last looked for streams that stall.
+        self.sweep_mark: tuple[object, int] | None = None
         self.begun = False  # our headers have left
         self.finishing = False  # we have said all that we will send
         self.trailers_due: Headers | None = None
@@ -103,16 +107,22 @@ class Stream:
         if data:
             self._queue.append(data)
             self.queued_bytes += len(data)
-            self._connection.enqueued(self, len(data))
+            self.held_bytes += len(data)
+            self._connection.outbox.add(self, len(data))
         return not self.crowded
 
     @property
     def crowded(self) -> bool:
         """Whether so much is queued that the sender should wait; asking counts as waiting."""
-        if self.gone is None and self._connection.crowds(self):
+        if self.gone is None and self._connection.outbox.crowds(self):
             self.crowded_out = True
             return True
         return False
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether the peer would take some of an answer at once; if not, the stream is writable once it would."""
+        return self.gone is None and self._connection.outbox.is_open(self)
 
     def end(self, trailers: Headers | None = None) -> None:
         """Nothing follows but what is queued, and these trailers."""
@@ -159,12 +169,20 @@ class Stream:
             return piece
         pieces: list[Readable] = [memoryview(first)[self._offset :] if self._offset else first]
         queue.popleft()
+        self.held_bytes -= self._offset
         self._offset = 0
         while queue and left + len(queue[0]) <= room and left < LARGE_BYTES > len(queue[0]):
             left += len(queue[0])
             pieces.append(queue.popleft())
         self.queued_bytes -= left
+        self.held_bytes -= left
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def stalls(self) -> bool:
+        """Whether nothing of what is queued has left since this was last asked."""
+        mark = (self._queue[0], self._offset) if self._queue else None
+        last, self.sweep_mark = self.sweep_mark, mark
+        return last is not None and mark is not None and last[0] is mark[0] and last[1] == mark[1]
 
     def lose(self, gone: StreamGone) -> int:
         """The stream is gone; answers how many queued bytes will never leave."""
@@ -172,5 +190,6 @@ class Stream:
         dropped = self.queued_bytes
         self._queue.clear()
         self._parts.clear()
-        self.queued_bytes = 0
+        self.sweep_mark = None
+        self.queued_bytes = self.held_bytes = 0
         return dropped

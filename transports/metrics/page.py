@@ -9,6 +9,7 @@ from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.verbs import NodeReply
 from goqueue.core.work.verbs import WorkMeasured
 from goqueue.storage.meters import StoreMeters
+from goqueue.transports.buffer_budget import BufferBudget
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.table import METRICS, PREFIX, Metric, Sample, Sources
 from goqueue.transports.peers.meters import PeerMeters
@@ -18,7 +19,10 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class MetricsPage:
-    """Writes the page; `connections` tells how many there are, and `peers` is left out by a broker alone."""
+    """Writes the page; `connections` tells how many there are, `buffers` what they hold.
+
+    A broker alone leaves out `peers`.
+    """
 
     def __init__(
         self,
@@ -26,11 +30,13 @@ class MetricsPage:
         store: StoreMeters,
         connections: Callable[[], int],
         peers: PeerMeters | None = None,
+        buffers: Callable[[], BufferBudget] = lambda: BufferBudget(1),
     ) -> None:
         self.broker = broker
         self._store = store
         self._connections = connections
         self._peers = peers or PeerMeters()
+        self._buffers = buffers
 
     def written(
         self,
@@ -45,8 +51,9 @@ class MetricsPage:
         for gone in [topic for topic in self.broker.consumed if topic not in there]:
             del self.broker.consumed[gone]
         sources = Sources(
-            node, groups, work, delays, self.broker, self._store, self._connections(), cluster, self._peers
-        )
+            node, groups, work, delays, self.broker, self._store, self._connections(), self._buffers(), cluster,
+            self._peers,
+        )  # fmt: skip
         lines = [line for metric in METRICS for line in _lines(metric, sources)]
         return "".join(lines).encode()
 

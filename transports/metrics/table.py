@@ -17,6 +17,7 @@ from goqueue.core.records.batch import Lane
 from goqueue.core.verbs import NodeReply, TopicReply
 from goqueue.core.work.verbs import QueueMeasure, WorkMeasured
 from goqueue.storage.meters import StoreMeters
+from goqueue.transports.buffer_budget import BufferBudget
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed
 from goqueue.transports.peers.meters import PeerMeters
 
@@ -38,6 +39,7 @@ class Sources:
     broker: BrokerMeters
     store: StoreMeters
     connections: int
+    buffers: BufferBudget
     cluster: ClusterFigures
     peers: PeerMeters
 
@@ -160,6 +162,16 @@ METRICS: tuple[Metric, ...] = (
     Metric("broker_delayed_messages_lateness_seconds", HISTOGRAM, "From when a message was due to its being appended.",
            lambda sources: sources.delays.lateness),
     Metric("broker_active_connections", GAUGE, "Connections of clients.", _one(lambda sources: sources.connections)),
+    Metric("broker_buffered_bytes", GAUGE, "Memory that clients hold: answers not taken yet, requests not whole yet.",
+           _one(lambda sources: sources.buffers.held_bytes)),
+    Metric("broker_buffered_bytes_max", GAUGE, "The bound of that.",
+           _one(lambda sources: sources.buffers.bytes_max)),
+    Metric("broker_answers_waiting", GAUGE, "Answers that wait for memory.",
+           _one(lambda sources: sources.buffers.waiting_count)),
+    Metric("broker_answers_shed_total", COUNTER, "Requests that were refused because there was no memory in time.",
+           _one(lambda sources: sources.buffers.shed_count)),
+    Metric("broker_clients_cut_total", COUNTER, "Streams and connections that were ended because they took nothing.",
+           _one(lambda sources: sources.buffers.cut_count)),
     Metric("broker_topics", GAUGE, "Topics.", _one(lambda sources: sources.node.topics)),
     Metric("storage_bytes_written_total", COUNTER, "Bytes of batches written, the broker's own included.",
            _one(lambda sources: sources.store.bytes_written)),

@@ -10,12 +10,15 @@ from functools import lru_cache
 from time import time
 
 from goqueue.core.verbs import Caller
+from goqueue.transports.answer_room import AnswerRoom, current_room
+from goqueue.transports.buffer_budget import ANSWER_BYTES
 from goqueue.transports.exchange import Exchange
 from goqueue.transports.http1.gate import HttpError, bad, overloaded, too_large, too_slow
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits, Room
 from goqueue.transports.http2.request import Headers, Request
 from goqueue.transports.rest.edge import Edge, rejection
 from goqueue.transports.rest.exchange import Answer, Parts, Question
+from goqueue.transports.rest.operations import is_operation
 from goqueue.transports.rest.times import http_date
 
 # An answer up to this size goes into a queue, which is bounded; for a larger one the client must make room in time.
@@ -38,25 +41,31 @@ class RestApplication:
 
     async def __call__(self, exchange: Exchange) -> None:
         """Serve one request."""
-        room = self._room_of(exchange.request.peer)
-        body = Body(exchange, self._limits, room)
+        body = Body(exchange, self._limits, self._room_of(exchange.request.peer))
+        room = AnswerRoom(exchange.unreserve, exchange.reserve)
         try:
-            if room.is_full:
-                raise overloaded()
             content = await body.read()
             question = _question(exchange.request, content, self._host_of(exchange.request.peer))
+            if not is_operation(question.path) and not await room.enter(ANSWER_BYTES):
+                raise overloaded()
         except HttpError as error:
             answer = rejection(error)
         else:
+            current_room.set(room)
             answer = await self._edge.answer(question)
         finally:
             body.close()
+            room.leave()
         if answer.parts is not None:
-            await self._send_parts(exchange, answer, answer.parts, room)
+            room.is_stream = True
+            try:
+                await self._send_parts(exchange, answer, answer.parts)
+            finally:
+                room.leave()
         else:
-            await self._send(exchange, answer, room)
+            await self._send(exchange, answer)
 
-    async def _send(self, exchange: Exchange, answer: Answer, room: Room) -> None:
+    async def _send(self, exchange: Exchange, answer: Answer) -> None:
         body = answer.body
         if exchange.request.method == b"HEAD":
             length = (b"content-length", b"%d" % len(body))
@@ -65,10 +74,10 @@ class RestApplication:
             exchange.start(_headers(answer), end=True)
         else:
             exchange.start(_headers(answer))
-            if await self._passes(exchange, body, room):
+            if await self._passes(exchange, body):
                 exchange.finish()
 
-    async def _send_parts(self, exchange: Exchange, answer: Answer, parts: Parts, room: Room) -> None:
+    async def _send_parts(self, exchange: Exchange, answer: Answer, parts: Parts) -> None:
         if exchange.request.method == b"HEAD":
             exchange.start(_headers(answer), end=True)
             return
@@ -86,11 +95,11 @@ class RestApplication:
                 content = parts.farewell()
             if not content:
                 break
-            if not await self._passes(exchange, content, room):
+            if not await self._passes(exchange, content):
                 return
         exchange.finish()
 
-    async def _passes(self, exchange: Exchange, content: bytes, room: Room) -> bool:
+    async def _passes(self, exchange: Exchange, content: bytes) -> bool:
         """Send a part; False, and the stream is broken off, if the client does not take it in time."""
         size = len(content)
         if size <= SMALL_BYTES:
@@ -101,11 +110,7 @@ class RestApplication:
         async def send() -> None:
             await exchange.send(content)
 
-        room.add(size)
-        try:
-            taken = await exchange.within(deadline, send)
-        finally:
-            room.give(size)
+        taken = await exchange.within(deadline, send)
         if not taken:
             exchange.abort(H2_CANCEL)
         return taken

@@ -9,6 +9,11 @@ COUNTED = ("/metrics", "/admin/metrics")
 SERVED = (*COUNTED, "/health", "/healthz", "/livez", "/readyz")
 
 
+def is_operation(path: str) -> bool:
+    """Whether those ask for it who watch the node, who are answered however much others want."""
+    return path.removeprefix(f"/{PREFIX}") in SERVED
+
+
 class OperationsEdge:
     """See Edge; it hands on to `edge` what is served here."""
 
@@ -17,7 +22,7 @@ class OperationsEdge:
 
     async def answer(self, question: Question) -> Answer:
         """See Edge."""
-        if question.path.removeprefix(f"/{PREFIX}") in SERVED:
+        if is_operation(question.path):
             return await self._edge.answer(question)
         return Answer(404, error_body("not_found", f"this port serves {', '.join(SERVED)}", "path"))
 

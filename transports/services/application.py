@@ -14,6 +14,7 @@ from goqueue.storage.open_log import system_wall_ms
 from goqueue.transports.broker import Broker
 from goqueue.transports.exchange import Exchange
 from goqueue.transports.grpc.health import Health
+from goqueue.transports.grpc.protos import health_codec, reflection_v1_codec, reflection_v1alpha_codec
 from goqueue.transports.grpc.reflection import with_reflection
 from goqueue.transports.grpc.routes import Service
 from goqueue.transports.grpc.service import GrpcLimits, GrpcService
@@ -58,7 +59,7 @@ def application(
     messages = Messages(broker, unanswered_bytes_max=unanswered_bytes_max)
     own: list[Service] = [Topics(broker), messages, Groups(broker, wall_ms), Delays(broker), DeadLetters(broker)]
     services = with_reflection([*own, health], [DESCRIPTORS])
-    codec = StrictCodec()
+    codec = StrictCodec(health_codec.CODES, reflection_v1_codec.CODES, reflection_v1alpha_codec.CODES)
     made = BrokerApplication(
         GrpcService(services, codec=codec, limits=limits, compress_replies=compress_replies), health
     )

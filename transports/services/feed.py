@@ -5,10 +5,14 @@ the next fetch follows unless the client is slow or has no credit left. Then the
 enough, or grants more. So there is no task for a source, and none for a reply. The batches of a reply are not copied:
 they are queued as the view that was read.
 
-Memory: what is queued for a client passes the bound of its stream by at most one reply of each source, and so does what
-is held for credit. Whoever has many sources keeps `reply_bytes` small by `reply_share`; a batch is never cut.
+Memory: a source that is behind, so that its fetch is answered at once, fetches only while the client takes something
+and once there is room for the reply; until then it rests. One at the end of its partition waits without room, since
+most replies of such are small and many clients share their bytes; they count once they are queued. What is queued for a
+client passes the bound of its stream by at most one reply of each source, and so does what is held for credit. Whoever
+has many sources keeps `reply_bytes` small by `reply_share`; a batch is never cut.
 
-Invariant: a source that is not over has a request at the broker, or rests, or waits for its owner to begin it.
+Invariants: a source that is not over has a request at the broker, or rests, or waits for its owner to begin it; it has
+room only while it has a request.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,6 +27,7 @@ from goqueue.core.verbs import Caller, Fetch, Fetched, FindOffset, FoundOffset, 
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
 from goqueue.transports.http2.errors import StreamGone
+from goqueue.transports.services.reading import ROOM_BYTES_LEAST
 from goqueue.transports.trio_parking import Parking
 
 REPLY_BYTES_MAX = 16 << 20
@@ -75,7 +80,10 @@ class Credit:
 
 @define(eq=False)
 class Source:
-    """One partition; `to` is its request at the broker, if it has one, and `held` what it has no credit for."""
+    """One partition; `to` is its request at the broker, if it has one, and `held` what it has no credit for.
+
+    `room` is what is reserved for the answer; `is_behind` says that there may be messages which it has not read.
+    """
 
     topic: str
     partition: int
@@ -83,6 +91,8 @@ class Source:
     next_offset: int = 0
     to: int = 0
     held: Fetched | None = None
+    room: int = 0
+    is_behind: bool = True
     is_resting: bool = False
     is_over: bool = False
 
@@ -102,6 +112,8 @@ class Feed:
     _end: Callable[[Source, Refusal], None]
     credit: Credit = field(factory=Credit)
     is_roomy: bool = True
+    # Whether somebody rests because there is no room for more, or the client takes nothing.
+    is_starved: bool = False
     stirred: Parking = field(factory=Parking)
     _resting: list[Source] = field(factory=list)
     is_over: bool = False
@@ -110,7 +122,7 @@ class Feed:
         """Read a partition from an offset on, wherever it was before."""
         assert not source.is_over
         self._take_back(source)
-        source.next_offset = offset
+        source.next_offset, source.is_behind = offset, True
         if not source.is_resting:
             self._go_on(source)
 
@@ -135,6 +147,19 @@ class Feed:
         for source in sources:
             self._take_back(source)
 
+    def take_room(self, size: int) -> int:
+        """Room for a reply of that size, or a smaller one; 0 if there is none, which `resume` then waits for."""
+        room = self._call.take_room(max(size, 1), min(max(size, 1), ROOM_BYTES_LEAST))
+        if not room:
+            self.is_starved = True
+            self.stirred.wake()
+        return room
+
+    def give_room(self, size: int) -> None:
+        """The reply is here, or nobody waits for it."""
+        if size:
+            self._call.give_room(size)
+
     def put(self, body: bytes, rest: Readable = b"") -> None:
         """Queue a reply."""
         self.is_roomy = self._call.put(body, rest)
@@ -146,6 +171,9 @@ class Feed:
         if not self.is_roomy:
             await self._call.relieved()
             self.is_roomy = True
+        if self.is_starved:
+            await self._call.room(self.reply_bytes, min(self.reply_bytes, ROOM_BYTES_LEAST))
+            self.is_starved = False
         if not self._resting or self.credit.is_used_up:
             return
         resting, self._resting = self._resting, []
@@ -158,9 +186,15 @@ class Feed:
         if source.to:
             self._broker.forget(source.to)
         source.to, source.held = 0, None
+        self._leave_room(source)
+
+    def _leave_room(self, source: Source) -> None:
+        room, source.room = source.room, 0
+        self.give_room(room)
 
     def _receive(self, source: Source, receive: _Receive, reply: Reply) -> None:
         source.to = 0
+        self._leave_room(source)
         if self.is_over or source.is_over:
             return
         try:
@@ -185,8 +219,20 @@ class Feed:
         else:
             octets = self.credit.octets
             size = self.reply_bytes if octets is None else min(self.reply_bytes, octets)
+            self._fetch(source, size)
+
+    def _fetch(self, source: Source, size: int) -> None:
+        """Fetch what is there once there is room for it, or wait for what comes."""
+        if source.is_behind:
+            source.room = self.take_room(size)
+            if not source.room:
+                self._rest(source)
+                return
+            fetch = Fetch(source.topic, source.partition, source.next_offset, min(size, source.room), 0)
+        else:
+            size = min(size, ROOM_BYTES_LEAST)
             fetch = Fetch(source.topic, source.partition, source.next_offset, size, _WAIT_NS)
-            source.to = self._broker.post(self._caller, fetch, partial(self._receive, source, self._fetched))
+        source.to = self._broker.post(self._caller, fetch, partial(self._receive, source, self._fetched))
 
     def _rest(self, source: Source) -> None:
         assert not source.is_resting
@@ -204,6 +250,7 @@ class Feed:
     def _give(self, source: Source, fetched: Fetched) -> None:
         """Send what there is credit for, hold the rest, and go on."""
         size = len(fetched.batches)
+        source.is_behind = size > 0 and fetched.next_offset < fetched.high_watermark
         if size and self.credit.is_limited:
             taken, next_offset = self.credit.take(fetched.batches)
             if taken < size:

@@ -26,6 +26,7 @@ from goqueue.transports.services.envelopes import bytes_field
 from goqueue.transports.services.gathering import AckGathering
 from goqueue.transports.services.group_stream import GroupStream
 from goqueue.transports.services.leased import leased_head
+from goqueue.transports.services.reading import ask_for_messages
 from goqueue.transports.services.refusals import refused
 
 _PATH = "/goqueue.v1.Groups/"
@@ -123,7 +124,7 @@ class Groups(v1.GroupsBase):
 
     async def _poll(self, call: ServerCall) -> None:
         wanted = work.poll_request(await call.recv_message())
-        polled = await ask(self._broker, wanted, PolledWork)
+        polled = await ask_for_messages(call, self._broker, wanted, PolledWork)
         call.send_headers()
         now_ms = self._wall_ms()
         pieces: list[Readable] = []

@@ -14,6 +14,7 @@ from goqueue.transports.services.calls import ask
 from goqueue.transports.services.envelopes import bytes_field, number_field
 from goqueue.transports.services.feed import REPLY_BYTES_MAX
 from goqueue.transports.services.publishing import UNANSWERED_BYTES_MAX, PublishStream
+from goqueue.transports.services.reading import ask_for_messages
 from goqueue.transports.services.refusals import refused
 from goqueue.transports.services.subscription import Subscription
 
@@ -72,7 +73,7 @@ class Messages(v1.MessagesBase):
         wanted = translate.fetch_request(await call.recv_message())
         if not isinstance(wanted, Refusal):
             wanted.max_bytes = min(wanted.max_bytes, REPLY_BYTES_MAX)
-        fetched = await ask(self._broker, wanted, Fetched)
+        fetched = await ask_for_messages(call, self._broker, wanted, Fetched)
         call.send_headers()
         size = len(fetched.batches)
         head = (

@@ -51,5 +51,9 @@ LEAVING = Refusal(Code.SHUTTING_DOWN, "the node is about to stop", retry_after_m
 
 def refused(refusal: Refusal) -> GRPCError:
     """The error that ends a call for a refusal."""
-    detail = Detail.of(TYPE_NAME, translate.refusal(refusal))
-    return GRPCError(STATUS[refusal.code], refusal.message, [detail])
+    return GRPCError(STATUS[refusal.code], refusal.message, [detail(refusal)])
+
+
+def detail(refusal: Refusal) -> Detail:
+    """A refusal as programs read it among the details of an error."""
+    return Detail.of(TYPE_NAME, translate.refusal(refusal))

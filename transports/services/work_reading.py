@@ -2,12 +2,14 @@
 
 One poll at a time is with the broker, for as many messages as the client has credit left; its answer is queued within
 the turn, and the next poll follows. So what is leased is never more than was asked for, and what was leased and cannot
-be sent at once is one answer at most. Without credit for messages nothing is polled: a lease runs from when it is
-made, also while a message waits for somebody to take it.
+be sent at once is one answer at most. While there may be more than the last answer brought, a poll does not wait, and
+has room for its answer; one that waits for messages has none (`feed.py` says why). Without credit for messages nothing
+is polled: a lease runs from when it is made, also while a message waits for somebody to take it.
 
 A poll that nobody waits for any more is taken back, and what it was about to lease is free for others.
 
-Invariant: while the member reads, a poll is with the broker, or there is no credit, or the client takes nothing.
+Invariant: while the member reads, a poll is with the broker, or there is no credit or no room, or the client takes
+nothing.
 """
 
 from collections.abc import Callable
@@ -42,6 +44,11 @@ class WorkReading:
     _member: tuple[str, str] | None = None
     # The poll that is with the broker.
     _to: int = field(default=0, init=False)
+    # The room for its answer, and how many messages it asks for.
+    _room: int = field(default=0, init=False)
+    _asked: int = field(default=0, init=False)
+    # Whether there may be more messages at once.
+    _is_behind: bool = field(default=True, init=False)
 
     def begin(self, group: str, member_id: str) -> None:
         """Poll as this member from here on."""
@@ -53,7 +60,8 @@ class WorkReading:
         """Poll no more."""
         if self._to:
             self._broker.forget(self._to)
-        self._to, self._member = 0, None
+        self._to, self._member, self._is_behind = 0, None, True
+        self._leave_room()
 
     def go_on(self) -> None:
         """Poll, if that is possible and not under way."""
@@ -62,11 +70,23 @@ class WorkReading:
         if member is None or self._to or not feed.is_roomy or not credit.messages or credit.is_used_up:
             return
         size = BYTES_MAX if credit.octets is None else min(BYTES_MAX, credit.octets)
-        poll = PollWork(*member, credit.messages, size, _WAIT_NS, self.visibility_ms)
+        if self._is_behind:
+            self._room = feed.take_room(size)
+            if not self._room:
+                return
+            size = min(size, self._room)
+        self._asked = credit.messages
+        wait_ns = 0 if self._is_behind else _WAIT_NS
+        poll = PollWork(*member, credit.messages, size, wait_ns, self.visibility_ms)
         self._to = self._broker.post(self._caller, poll, self._polled)
+
+    def _leave_room(self) -> None:
+        room, self._room = self._room, 0
+        self._feed.give_room(room)
 
     def _polled(self, reply: Reply) -> None:
         self._to = 0
+        self._leave_room()
         if self._feed.is_over or self._member is None:
             return
         if not isinstance(reply, PolledWork):
@@ -74,6 +94,9 @@ class WorkReading:
             self._fail(reply)
             return
         now_ms = self._wall_ms()
+        leased = sum(run.count for part in reply.parts for run in part.leases)
+        octets = sum(len(part.batches) for part in reply.parts)
+        self._is_behind = leased > 0 and (leased >= self._asked or octets * 2 >= BYTES_MAX)
         try:
             for part in reply.parts:
                 self._send(part, now_ms)

@@ -104,7 +104,7 @@ def survive(connection: Connection, said: list[bytes], choose: DataObject) -> No
             assert connection.take(now) == b""
             return
         assert len(connection.streams) <= SMALL.streams_max
-        assert connection._outbox.queued_bytes == sum(stream.queued_bytes for stream in connection.streams.values())
+        assert connection.outbox.queued_bytes == sum(stream.queued_bytes for stream in connection.streams.values())
         assert connection._unread_bytes == sum(stream.unread_bytes for stream in connection.streams.values())
         connection.wake(now)
 

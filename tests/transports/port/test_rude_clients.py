@@ -73,7 +73,7 @@ def requests_unread() -> bytes:
 
 def streams_unread() -> bytes:
     peer = Peer()
-    head = [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/openapi.json"), (b":authority", b"a")]
+    head = [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/openapi.json"), (b":authority", b"localhost")]
     return GREETING + b"".join(peer.headers(number, head) for number in range(1, 3000, 2))
 
 
@@ -138,28 +138,37 @@ def test_one_address_cannot_take_the_room_of_the_others(tmp_path: Path) -> None:
     run(scenario, tmp_path, ServerLimits(bytes_in_flight_max=2 << 20))
 
 
-def test_answers_that_nobody_takes_are_no_more_than_the_room_of_an_address(tmp_path: Path) -> None:
+def test_answers_that_nobody_takes_stay_within_the_budget_and_make_room_for_others(tmp_path: Path) -> None:
     page = b"GET " + PAGE.encode() + b"?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    bound = 8 << 20
+    bound, most = 32 << 20, 0
 
     async def scenario(served: Served) -> None:
         async with served.client() as client:
             await orders(client)
             for _ in range(4):
                 await publish(client, *["x" * 10_000] * 100)
+        budget = served.server.buffer_budget
+
+        def is_over() -> bool:
+            nonlocal most
+            most = max(most, budget.held_bytes)
+            return budget.cut_count > 0 and not budget.waiting_count
+
         rude = [from_elsewhere(served) for _ in range(12)]
         async with trio.open_nursery() as nursery:
             for each in rude:
                 nursery.start_soon(said, each, page * 20)
-            await until(lambda: served.server.bytes_in_flight == bound // 2)
+            await until(lambda: budget.waiting_count > 0)
             async with served.client() as client:
                 assert (await client.get(PAGE, params={"limit": 10})).status_code == 200
+            await until(is_over)
             nursery.cancel_scope.cancel()
         for each in rude:
             each.close()
-        await until(lambda: served.server.bytes_in_flight == 0)
+        await until(lambda: budget.held_bytes == 0)
+        assert most <= bound
 
-    run(scenario, tmp_path, ServerLimits(bytes_in_flight_max=bound))
+    run(scenario, tmp_path, ServerLimits(buffer_bytes_max=bound))
 
 
 def test_five_thousand_connections_from_one_address_leave_room_for_others(tmp_path: Path) -> None:
