@@ -230,6 +230,7 @@ def test_a_deadline_ends_a_stream_of_replies(kind: str) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(SPREAD, loop.now() + SECOND_NS // 5) as call:
             await call.send(bytes(Parcel(count=10_000, note="pause:0.01")))
+            await call.finish()
             with pytest.raises(GRPCError) as caught:
                 await drained(call)
         assert caught.value.status is Status.DEADLINE_EXCEEDED
@@ -273,6 +274,7 @@ def test_leaving_a_stream_breaks_it_off(kind: str) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(SPREAD) as call:
             await call.send(bytes(Parcel(count=1_000_000, size=1000)))
+            await call.finish()
             assert await call.receive()
         await until(loop, lambda: "spread ended" in server.echo.diary)
         assert server.echo.sent < 1_000_000
@@ -308,9 +310,9 @@ def test_a_slow_reader_holds_little_and_holds_up_nobody(kind: str) -> None:
 def test_a_sender_waits_for_a_broker_that_takes_nothing(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
-        async with channel.stream(SPREAD) as call:
+        async with channel.stream(GATHER) as call:
             # It reads one request, and is busy with that.
-            await call.send(bytes(Parcel(count=1_000_000, note="pause:60")))
+            await call.send(bytes(Parcel(note="sleep:60")))
             sent = 0
 
             async def send() -> None:

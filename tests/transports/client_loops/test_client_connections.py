@@ -213,6 +213,7 @@ def test_a_broker_gone_in_mid_stream_is_a_lost_connection_for_every_call(kind: s
         beside = loop.start(sleep)
         async with channel.stream(SPREAD) as call:
             await call.send(bytes(Parcel(count=1_000_000, note="pause:0.001")))
+            await call.finish()
             assert await call.receive()
             await until(loop, lambda: "sleeping" in server.echo.diary)
             cable.cut()

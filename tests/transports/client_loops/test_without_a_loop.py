@@ -113,7 +113,12 @@ def test_what_was_queued_leaves_with_the_call_that_queued_it() -> None:
         loop = BlockingLoop()
         channel = loop.run(open_channel(loop, server.address))
         call = channel.stream(SPREAD)
-        loop.run(call.send(bytes(Parcel(count=3))))
+
+        async def ask() -> None:
+            await call.send(bytes(Parcel(count=3)))
+            await call.finish()
+
+        loop.run(ask())
         # Nobody runs the loop here: the request is on its way all the same.
         begun = time.monotonic()
         while "spread ended" not in server.echo.diary:

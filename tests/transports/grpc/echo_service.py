@@ -48,11 +48,13 @@ class Echo(EchoBase):
             self.diary.append("spread ended")
 
     async def gather(self, parcel_iterator: AsyncIterator[Parcel]) -> Parcel:
-        """How many parcels came, and how large they were together."""
+        """How many parcels came, and how large they were together; a note has it rest before it reads on."""
         count = size = 0
         async for parcel in parcel_iterator:
             if parcel.note == "enough":
                 break
+            if parcel.note.startswith("sleep:"):
+                await self._sleep(float(parcel.note[6:]))
             count += 1
             size += len(parcel.body)
         return Parcel(count=count, size=size)
