@@ -29,6 +29,8 @@ PARSED = {
     ("docs/cluster.md", "goqueue serve --node-id d"): "it names a fourth machine",
     ("docs/cluster.md", "goqueue cluster reassign orders --to b,c,d"): "it wants a fourth node",
     ("docs/cluster.md", "goqueue cluster forget b"): "it wants a node that is dead for good",
+    ("docs/cluster.md", "goqueue cluster health"): "it wants a partition that nobody leads",
+    ("docs/cluster.md", "goqueue cluster elect --unclean"): "it wants a partition that nobody leads",
     ("docs/benchmarks.md", "goqueue bench log"): "measuring takes minutes",
     ("docs/captures.md", "goqueue serve --capture"): "it serves until it is told to stop",
     ("docs/captures.md", "goqueue replay captures-a"): "it wants the captures of a cluster",
