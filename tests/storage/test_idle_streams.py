@@ -42,7 +42,8 @@ class Broker:
         """How many bytes a reader finds."""
         read = log.read(0, 1 << 20)
         assert read is not None
-        return len(self.store.read(read).batches)
+        # The system may have dropped the pages by now, and says so rather than wait.
+        return len(self.store.cold_read(read).run().batches)
 
 
 def test_streams_that_nobody_uses_hold_no_files_and_open_them_again(tmp_path: Path) -> None:
