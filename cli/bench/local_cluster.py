@@ -207,7 +207,7 @@ class LocalCluster:
         raise BenchError(f"{what}: not within {timeout_s:.0f} s\n{said}")
 
     def create(self, name: str, partitions: int = 1, factor: int = 1, **config: object) -> None:
-        """Make a topic, and wait until every partition has a leader and all its replicas are in sync."""
+        """Make a topic, and wait until the leader of every partition answers and all its replicas are in sync."""
         body = {"name": name, "num_partitions": partitions, "replication_factor": factor, "config": config}
 
         def made() -> bool | None:
@@ -218,6 +218,12 @@ class LocalCluster:
 
         self.until(f"topic {name} is made", made)
         self.await_in_sync(name, factor)
+
+        def answers() -> bool | None:
+            paths = (f"/topics/{name}/partitions/{number}/messages?limit=1" for number in range(partitions))
+            return True if all(self.ask("GET", path)[0] == 200 for path in paths) else None
+
+        self.until(f"the leaders of {name} answer", answers)
 
     def await_in_sync(self, topic: str, factor: int) -> None:
         """Wait until every partition has a leader and so many replicas in sync."""
