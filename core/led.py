@@ -36,7 +36,7 @@ class Led:
     horizon: Horizon = field(factory=Horizon)
     # False while others may have taken this node for dead, and lead what it believes to lead.
     is_in_office: bool = True
-    # True while the disk has no room for messages; what the node writes for itself goes on.
+    # True while the disk has no room for messages of clients; the node still writes commits, ledgers and metadata.
     is_disk_full: bool = False
     # How many messages have got another timestamp than their producers gave them, since the start.
     timestamps_replaced: int = 0

@@ -234,7 +234,7 @@ class Session:
         self._continue(pipeline)
 
     def _misplace(self, pipeline: Pipeline) -> None:
-        """Send nothing before it was found out who leads."""
+        """Hold back the batches of a partition until the client has found its leader."""
         pipeline.is_misplaced = True
         self.misplaced[pipeline.topic] = None
 

@@ -194,7 +194,7 @@ class Link:
         return ConnectionLost(self.host, self.port, why, unseen=unseen)
 
     def mute(self) -> ConnectionLost:
-        """The error for whoever goes elsewhere while the broker is mute."""
+        """Return the error for a caller that leaves this broker because it does not answer."""
         return ConnectionLost(self.host, self.port, "the broker does not answer")
 
     def leave(self, stream: Stream) -> None:

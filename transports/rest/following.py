@@ -34,7 +34,7 @@ async def read_or_follow(call: Call) -> Answer:
         raise invalid("to_time cannot be combined with follow", "to_time")
     last_event = call.question.header(b"last-event-id")
     if last_event:
-        # A browser resumes a stream of events behind the last one that it saw.
+        # A browser that connects again names the last event that it saw; the stream goes on after that one.
         call.query["offset"] = whole_number(last_event, "Last-Event-ID") + 1
         call.query.pop("from_time", None)
     wanted = await asked_range(call)
