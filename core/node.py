@@ -448,7 +448,13 @@ class Node:
         ready.opens, leading.opens = leading.opens, []
         ready.removes, leading.removes = leading.removes, []
         self._ready = Ready()
+        ready.is_last = ready.is_quiet and self._peering is None and self._is_at_rest
         return ready
+
+    @property
+    def _is_at_rest(self) -> bool:
+        """Whether nothing is under way within the node that goes on at once."""
+        return not self._wishes.asked and self._rooms.is_at_rest and not self._streams.has_touched
 
     def _attend(self, now: int) -> None:
         """Let the rooms speak and ask until nothing more comes at once."""

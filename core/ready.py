@@ -84,6 +84,13 @@ class Ready:
     compactions: list[Compact] = field(factory=list)
     letters: list[Letter] = field(factory=list)
     votes: list[SaveVote] = field(factory=list)
+    # Whether there is nothing more to be taken before the node is told something.
+    is_last: bool = field(default=False, eq=False)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is wanted that the node is told the end of."""
+        return not (self.writes or self.reads or self.opens or self.removes or self.compactions or self.votes)
 
     def __bool__(self) -> bool:
         return bool(

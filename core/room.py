@@ -124,7 +124,7 @@ class Rooms:
         for room in self.rooms:
             room.settle(now)
         rounds = 0
-        while self._own or any(room.wishes.asked for room in self.rooms):
+        while not self.is_at_rest:
             rounds += 1
             assert rounds < _ROUNDS_MAX, "a room asks at once for what it was refused"
             own, self._own = self._own, []
@@ -135,6 +135,11 @@ class Rooms:
                     perform(now, number, wish)
             for room in self.rooms:
                 room.settle(now)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no room has asked for anything, or is to hear an answer."""
+        return not self._own and not any(room.wishes.asked for room in self.rooms)
 
     # --- what all of them hear
 

@@ -48,6 +48,11 @@ class Streams:
             assert self._replication is not None
             self._replication.touch(held.log.stream)
 
+    @property
+    def has_touched(self) -> bool:
+        """Whether something may be taken, or was and is not written yet."""
+        return bool(self._touched)
+
     def take(self, now: int) -> list[Effect]:
         """What is to be done on the disk for all streams that were touched, until `written`."""
         effects: list[Effect] = []

@@ -346,8 +346,10 @@ class Process:
         for to, connection, request in inbox:
             self._hand_over(node, to, connection, request)
         node.wake(now)
+        was_last = False
         while ready := node.take(now):
-            is_vain = False
+            assert not was_last, "a driver would have taken no more"
+            was_last, is_vain = ready.is_last, False
             node_disk.act(now, ready)
             for send in ready.sends:
                 self._answer(send.to, send.reply)

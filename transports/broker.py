@@ -26,7 +26,6 @@ class Broker(Protocol):
     def forget(self, to: int) -> None:
         """Take a posted request back as far as that is possible; its answer goes nowhere."""
 
-    @property
     def is_roomy(self) -> bool:
         """Whether `room` would not wait."""
 

@@ -73,9 +73,8 @@ class Runtime:
         self._reserve_bytes = reserve_bytes
         self._is_disk_full = False
         self._inbox: list[tuple[int, Caller, Request]] = []
-        # Who gets an answer, and what the request weighs until then.
-        # Who is to be told, how much memory the request holds, and whether it changes nothing.
-        self._waiting: dict[int, tuple[Callable[[Reply], None], int, bool]] = {}
+        # Who gets an answer, what the request weighs until then, and its class.
+        self._waiting: dict[int, tuple[Callable[[Reply], None], int, type]] = {}
         self._next_to = 0
         self._admission = Admission(admission_bytes_max)
         self._kicked = Parking()
@@ -124,7 +123,7 @@ class Runtime:
         size = weight(request)
         if size:
             self._admission.take(size)
-        self._waiting[to] = receive, size, changes_nothing(request)
+        self._waiting[to] = receive, size, type(request)
         self._inbox.append((to, caller, request))
         self._kicked.wake()
         return to
@@ -136,7 +135,6 @@ class Runtime:
             self._admission.release(waiting[1])
             self._node.forget(to)
 
-    @property
     def is_roomy(self) -> bool:
         """See Broker."""
         return self._admission.is_roomy
@@ -291,6 +289,8 @@ class Runtime:
                 post.send(ready.letters)
             for send in ready.sends:
                 self._answer(send.to, send.reply)
+            if ready.is_last:
+                break
         for work in self._node_disk.take(now):
             if isinstance(work, StreamJob):
                 self._threads.submit(work)
@@ -411,8 +411,8 @@ class Runtime:
 
     async def _end(self, store: Store) -> None:
         """Refuse what has no answer yet, have the threads end, and give up the folder."""
-        for to, (_, _, looks) in list(self._waiting.items()):
-            self._answer(to, _shutting_down() if looks else _shut_down())
+        for to, (_, _, kind) in list(self._waiting.items()):
+            self._answer(to, _shutting_down() if changes_nothing(kind) else _shut_down())
         # Before another process may have the folder, nothing of this one writes to it.
         await trio.to_thread.run_sync(self._threads.close)
         if self._is_closed and self._post is not None and self._node_disk.is_whole:

@@ -288,7 +288,8 @@ class ConnectionDriver:
             for stream_id in news.writable:
                 if (found := exchanges.get(stream_id)) is not None:
                     found.wake_writer()
-        self._hasten_warning()
+        if self._warning_ns < NEVER_NS:
+            self._hasten_warning()
         if not self._connection.idle or self._connection.finished:
             self._kicked.wake()
 

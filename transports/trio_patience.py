@@ -10,7 +10,6 @@ connection cut when the grace is over. A fetch or a poll is asked again without 
 answer. A watch is refused as what it is: its member asks another broker.
 """
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import trio
@@ -37,6 +36,11 @@ class PatientBroker:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self.post = broker.post
+        self.forget = broker.forget
+        self.is_roomy = broker.is_roomy
+        self.room = broker.room
+        self.when_leaving = broker.when_leaving
         self._leaving = False
         self._waits: dict[trio.CancelScope, None] = {}
 
@@ -52,27 +56,6 @@ class PatientBroker:
         if isinstance(request, BrowseDead | ListDelayed) and room is not None and not await room.enter(PAGE_BYTES):
             return _OVERLOADED
         return await self._broker.ask(caller, request)
-
-    def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
-        """See Broker."""
-        return self._broker.post(caller, request, receive)
-
-    def forget(self, to: int) -> None:
-        """See Broker."""
-        self._broker.forget(to)
-
-    @property
-    def is_roomy(self) -> bool:
-        """See Broker."""
-        return self._broker.is_roomy
-
-    async def room(self) -> None:
-        """See Broker."""
-        await self._broker.room()
-
-    def when_leaving(self, told: Callable[[], None]) -> None:
-        """See Broker."""
-        self._broker.when_leaving(told)
 
     def leave(self) -> None:
         """The server begins to go."""

@@ -33,7 +33,7 @@ _MASK = (1 << 64) - 1
 _FLOAT = struct.Struct("<d")
 _NUMBER = struct.Struct("<q")
 
-_LANES = tuple(lane.name for lane in attrs.fields(Ready))
+_LANES = tuple(lane.name for lane in attrs.fields(Ready) if lane.eq)
 _read_lanes = attrgetter(*_LANES)
 
 _Flatten = Callable[[Any, list[int]], None]

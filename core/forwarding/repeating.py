@@ -58,9 +58,9 @@ _LOOKING: frozenset[type] = frozenset(
 )  # fmt: skip
 
 
-def changes_nothing(request: object) -> bool:
-    """Whether nothing is lost or done twice, whatever became of a request without an answer."""
-    return type(request) in _LOOKING
+def changes_nothing(kind: type) -> bool:
+    """Whether nothing is lost or done twice, whatever became of a request of this class without an answer."""
+    return kind in _LOOKING
 
 
 def is_idempotent(request: object) -> bool:
@@ -69,7 +69,9 @@ def is_idempotent(request: object) -> bool:
     A batch with numbers is stored once however often it comes. But its first answer may be lost, and then the process
     may refuse the batch, as one that it cannot store any more: whoever asked would hear that nothing was stored.
     """
-    return isinstance(request, ClusterRequest) or (changes_nothing(request) and not isinstance(request, PollGroup))
+    return isinstance(request, ClusterRequest) or (
+        changes_nothing(type(request)) and not isinstance(request, PollGroup)
+    )
 
 
 def is_repeatable(request: object) -> bool:

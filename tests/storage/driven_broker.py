@@ -33,7 +33,10 @@ class DrivenBroker:
     def turn(self, hold: Callable[[Work], bool] = lambda _: False) -> None:
         """One turn; work that `hold` wants stays in `held`, all other is run and finished."""
         self.node.wake(self.now)
+        was_last = False
         while ready := self.node.take(self.now):
+            assert not was_last, "a driver would have taken no more"
+            was_last = ready.is_last
             self.disk.act(self.now, ready)
             self._answers.update((send.to, send.reply) for send in ready.sends)
         for work in self.disk.take(self.now):

@@ -145,7 +145,7 @@ def test_an_ask_waits_while_too_much_is_unanswered_and_readers_do_not(tmp_path: 
             async with trio.open_nursery() as publishers:
                 for _ in range(20):
                     publishers.start_soon(publish)
-                await until(lambda: not runtime.is_roomy)
+                await until(lambda: not runtime.is_roomy())
                 for _ in range(20):
                     await trio.lowlevel.checkpoint()
                     assert runtime.held_bytes < 10_000 + 5000

@@ -21,29 +21,42 @@ class Assembly:
     """What one connection's unfinished messages may take together.
 
     A prefix of five bytes announces megabytes; a thousand calls may send a thousand of them. Only large messages are
-    counted: small ones are bounded by the streams' windows.
+    counted: small ones are bounded by the streams' windows. Most large messages are whole with the next read, so the
+    server is told only when what is held differs by a step from what it was told last.
     """
 
-    __slots__ = ("_bytes_max", "_hold", "reserved_bytes")
+    __slots__ = ("_bytes_max", "_held_bytes", "_hold", "_told_bytes", "reserved_bytes")
 
     FROM_BYTES = 64 * 1024
+    STEP_BYTES = 64 * 1024
 
     def __init__(self, bytes_max: int, hold: Callable[[int], bool] = lambda _: True) -> None:
         self._bytes_max = bytes_max
         # Told of what has come of such messages, and of what is gone as a negative size; False when it is too much.
         self._hold = hold
+        self._held_bytes = 0
+        self._told_bytes = 0
         self.reserved_bytes = 0
 
     def hold(self, size: int) -> None:
-        """So much of a large message has come; raises RESOURCE_EXHAUSTED if the server holds too much already."""
-        if not self._hold(size):
-            self._hold(-size)
+        """So much of a large message has come, and is held until `drop`.
+
+        Raises RESOURCE_EXHAUSTED if the server holds too much already.
+        """
+        self._held_bytes += size
+        if self._held_bytes - self._told_bytes > self.STEP_BYTES and not self._tell():
             raise GRPCError(Status.RESOURCE_EXHAUSTED, "too many large messages are on their way to this server")
 
     def drop(self, size: int) -> None:
         """So much of a large message is whole, or gone."""
-        if size:
-            self._hold(-size)
+        self._held_bytes -= size
+        if self._told_bytes and (self._told_bytes - self._held_bytes > self.STEP_BYTES or not self._held_bytes):
+            self._tell()
+
+    def _tell(self) -> bool:
+        """Tell the server what is held; False when it is too much."""
+        change, self._told_bytes = self._held_bytes - self._told_bytes, self._held_bytes
+        return self._hold(change)
 
     def reserve(self, size: int) -> None:
         """Make room for a message; raises RESOURCE_EXHAUSTED when there is none."""
@@ -113,9 +126,10 @@ class MessageReader:
 
     def abandon(self) -> None:
         """Nothing more will be read: give back what was reserved."""
-        self._assembly.release(self._reserved)
-        self._assembly.drop(self._held)
-        self._reserved = self._held = 0
+        if self._reserved:
+            self._assembly.release(self._reserved)
+            self._assembly.drop(self._held)
+            self._reserved = self._held = 0
 
     def _judge(self, flag: int, length: int) -> None:
         if flag > 1:
@@ -129,21 +143,19 @@ class MessageReader:
         if length >= Assembly.FROM_BYTES:
             self._assembly.reserve(length)
             self._reserved = length
-            self._keep(len(start))
+            self._held = len(start)
+            self._assembly.hold(self._held)
         self._compressed = flag == 1
         self._parts = [bytes(start)] if start else []
         self._lacking = length - len(start)
-
-    def _keep(self, size: int) -> None:
-        self._assembly.hold(size)
-        self._held += size
 
     def _continue(self, data: Readable) -> int:
         """Add to the message that has begun; answers where in `data` it ended."""
         lacking = self._lacking
         if len(data) < lacking:
             if self._reserved:
-                self._keep(len(data))
+                self._held += len(data)
+                self._assembly.hold(len(data))
             self._parts.append(bytes(data))
             self._lacking = lacking - len(data)
             return len(data)
@@ -151,7 +163,8 @@ class MessageReader:
         self.ready.append((self._compressed, bytearray().join(parts) if self.writable else b"".join(parts)))
         self._parts = []
         self._lacking = 0
-        self.abandon()
+        if self._reserved:
+            self.abandon()
         return lacking
 
 

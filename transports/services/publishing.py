@@ -98,7 +98,7 @@ class PublishStream:
             # The broker stamps the batch where it lies.
             writable = bytearray(batch) if batch.readonly else batch
             self._broker.post(self._caller, PublishBatch(topic, partition, writable, wanted, due=when), receive)
-        return self._unanswered_bytes < self._bytes_max and self._is_roomy and self._broker.is_roomy
+        return self._unanswered_bytes < self._bytes_max and self._is_roomy and self._broker.is_roomy()
 
     def _open_oddly(self, body: Readable) -> Envelope | None:
         try:

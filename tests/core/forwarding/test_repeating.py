@@ -12,4 +12,4 @@ LOOKING = ("List", "Describe", "Get", "Find", "Fetch", "Measure", "Poll", "Watch
 
 @pytest.mark.parametrize("cls", get_args(Request))
 def test_a_request_changes_nothing_when_its_name_says_that_it_looks(cls: type) -> None:
-    assert changes_nothing(object.__new__(cls)) == cls.__name__.startswith(LOOKING)
+    assert changes_nothing(cls) == cls.__name__.startswith(LOOKING)
