@@ -84,7 +84,7 @@ class Ready:
     compactions: list[Compact] = field(factory=list)
     letters: list[Letter] = field(factory=list)
     votes: list[SaveVote] = field(factory=list)
-    # Whether there is nothing more to be taken before the node is told something.
+    # Whether whatever could be taken besides waits for something that the node is told, or is due now (`Node.deadline`).
     is_last: bool = field(default=False, eq=False)
 
     @property

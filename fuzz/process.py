@@ -346,15 +346,17 @@ class Process:
         for to, connection, request in inbox:
             self._hand_over(node, to, connection, request)
         node.wake(now)
-        was_last = False
         while ready := node.take(now):
-            assert not was_last, "a driver would have taken no more"
-            was_last, is_vain = ready.is_last, False
+            is_vain = False
             node_disk.act(now, ready)
             for send in ready.sends:
                 self._answer(send.to, send.reply)
             for letter in ready.letters:
                 world.post.send(self, letter)
+            if ready.is_last:
+                due = node.deadline()
+                assert (due is not None and due <= now) or not node.take(now), "more was there to be taken"
+                break
         for work in node_disk.take(now):
             self.later(self._duration(work), self._run, work)
         if not self._has_metadata and node.has_metadata:
