@@ -84,7 +84,7 @@ class Ready:
     compactions: list[Compact] = field(factory=list)
     letters: list[Letter] = field(factory=list)
     votes: list[SaveVote] = field(factory=list)
-    # Whether whatever could be taken besides waits for something that the node is told, or is due now (`Node.deadline`).
+    # Whether what could be taken besides waits for something that the node is told, or is due now (`Node.deadline`).
     is_last: bool = field(default=False, eq=False)
 
     @property

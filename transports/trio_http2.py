@@ -28,6 +28,7 @@ from goqueue.transports.trio_streams import ClientStream, TrioExchange, TrioStre
 
 H2_INTERNAL_ERROR = 2
 H2_REFUSED = 7
+H2_CALM = 11
 UNBOUNDED = 1 << 62
 # What a connection may hold of unfinished frames and unread bodies without being counted, and how much of them has to
 # come between two sweeps.
@@ -152,6 +153,12 @@ class ConnectionDriver:
     def held_bytes(self) -> int:
         """What is kept in memory for the peer, in and out."""
         return self._connection.held_bytes
+
+    @property
+    def has_flooded(self) -> bool:
+        """Whether the connection was ended because the peer sent too much of what costs it nothing."""
+        failed = self._connection.failed
+        return failed is not None and failed.code == H2_CALM
 
     @property
     def available(self) -> bool:

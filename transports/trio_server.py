@@ -11,6 +11,7 @@ TLS or without; whatever differs from them is HTTP/1.1, unless TLS has agreed on
 import logging
 import socket
 import ssl
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -24,6 +25,7 @@ from goqueue.transports.exchange import Application, by_content_type, not_found
 from goqueue.transports.http1.limits import Http1Limits, Room
 from goqueue.transports.http2.frames import PREFACE, READ_BUFFER_BYTES
 from goqueue.transports.http2.limits import SECOND_NS, Limits
+from goqueue.transports.offenders import Offenders
 from goqueue.transports.rest.application import RestApplication
 from goqueue.transports.rest.edge import Edge
 from goqueue.transports.rest.guarded import GuardedEdge
@@ -32,10 +34,14 @@ from goqueue.transports.spare_memory import give_back
 from goqueue.transports.trio_buffer_room import SWEEP_S
 from goqueue.transports.trio_http1 import ConnectionDriver as Http1Driver
 from goqueue.transports.trio_http2 import ConnectionDriver as Http2Driver
-from goqueue.transports.trio_parking import Parking
+from goqueue.transports.trio_parking import Parking, now_ns
 
 # Connections that are being read from share these; beyond, each buffer is made afresh.
 BUFFERS_MAX = 64
+# The system takes no more for a client than this beyond what is on its way: otherwise megabytes of answers are made for
+# one that reads none, before a write has to wait.
+UNSENT_BYTES_MAX = 256 << 10
+_TCP_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25 if sys.platform == "linux" else None)
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +103,7 @@ class Server:
         self.buffer_budget = BufferBudget(self._limits.buffer_bytes_max, self._pressed.wake)
         self._buffers = BufferPool(READ_BUFFER_BYTES, BUFFERS_MAX)
         self._addresses: dict[str, _Address] = {}
+        self._offenders = Offenders()
         # Which of this machine's addresses each connection arrived at, by the peer's address.
         self._arrived_at: dict[str, str] = {}
         self._connection_count = 0
@@ -175,10 +182,12 @@ class Server:
         """Serve a connection and let nothing of it out: neither its errors nor its socket."""
         address = peer_address(stream)
         try:
-            with self._entered(address.rpartition(":")[0]) as admitted:
+            with self._entered(_host(address)) as admitted:
                 if admitted:
                     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                    if _TCP_NOTSENT_LOWAT is not None:
+                        stream.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, UNSENT_BYTES_MAX)
                     await self._converse(stream, address)
         except Exception:
             log.exception("a connection from %s failed", address)
@@ -206,7 +215,7 @@ class Server:
             self._emptied.set()
 
     def _room_of(self, address: str) -> Room:
-        return self._addresses[address.rpartition(":")[0]].room
+        return self._addresses[_host(address)].room
 
     def _host_of(self, address: str) -> str:
         return self._arrived_at.get(address, "")
@@ -222,8 +231,12 @@ class Server:
         driver: Http1Driver | Http2Driver
         self._arrived_at[address] = host = local_host(stream)
         share = BufferShare(self.buffer_budget, self._limits.connection_buffer_bytes_max)
+        peer_host = _host(address)
         if self._edge is None or is_http2 or received.startswith(PREFACE):
-            driver = Http2Driver(secured, self._application, self._limits.connection, address, self._buffers, share)
+            limits = self._limits.connection
+            if self._offenders.has(now_ns(), peer_host):
+                limits = limits.suspicious()
+            driver = Http2Driver(secured, self._application, limits, address, self._buffers, share)
         else:
             room = self._room_of(address)
             driver = Http1Driver(secured, self._edge, self._limits.http1, room, share, address, host)
@@ -235,6 +248,8 @@ class Server:
         finally:
             self._drivers.discard(driver)
             self._arrived_at.pop(address, None)
+            if isinstance(driver, Http2Driver) and driver.has_flooded:
+                self._offenders.note(now_ns(), peer_host)
 
     async def _first_bytes(self, stream: ByteStream) -> bytes | None:
         """As many bytes as tell what is spoken; None when none come in time, or nobody asks for anything."""
@@ -269,6 +284,10 @@ class Server:
 
 def _agreed_on_http2(stream: ByteStream) -> bool:
     return isinstance(stream, trio.SSLStream) and stream.selected_alpn_protocol() == "h2"
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0]
 
 
 def peer_address(stream: trio.SocketStream) -> str:

@@ -242,7 +242,6 @@ class Connection:
         """The socket is closed or broken: every stream is gone."""
         if self.failed is None:
             self.failed = ConnectionFailed(why, ErrorCodes.NO_ERROR)
-            self._reader.close()
             self._lose_streams(why, ErrorCodes.NO_ERROR)
 
     def release(self, stream: Stream) -> None:
@@ -490,6 +489,7 @@ class Connection:
         self._lose_streams(why, code)
 
     def _lose_streams(self, why: str, code: int) -> None:
+        self._reader.close()
         for stream in list(self.streams.values()):
             self._vanish(stream, StreamGone(f"The connection is lost: {why}", code))
         self.outbox.clear()

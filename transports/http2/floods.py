@@ -10,8 +10,10 @@ from hyperframe.frame import DataFrame, Frame, HeadersFrame, PingFrame, RstStrea
 
 from goqueue.transports.http2.limits import SECOND_NS, Limits
 
-# What starts or ends a call, or walks over all of them, costs several times what other frames do.
+# What starts or ends a call, or walks over all of them, costs several times what other frames do; and whatever h2 looks
+# at costs several times what goes past it (`shortcuts.py`).
 HEAVY = 8
+PLAIN = 4
 
 
 class Allowance:
@@ -66,13 +68,13 @@ class FloodGuard:
                 self._overhead.spend(now)
             else:
                 self._demands.spend(now)
-                return HEAVY if kind is SettingsFrame else 1
+                return HEAVY if kind is SettingsFrame else PLAIN
         elif kind is RstStreamFrame:
             self._resets.spend(now)
             return HEAVY
         else:
             self._overhead.spend(now)
-        return 1
+        return PLAIN
 
     def count_resets(self, now: int, count: int) -> None:
         """Count resets that the peer's mistakes made us send: they cost as much as its own."""

@@ -5,11 +5,13 @@ the loop, and how often a peer may ask for what costs us more than it costs the 
 of megabytes, a thousand calls at once, peers that are mostly our own clients.
 """
 
-from attrs import define
+from attrs import define, evolve
 
 KIB = 1 << 10
 MIB = 1 << 20
 SECOND_NS = 1_000_000_000
+# Of the bursts that others may begin with.
+SUSPECTS_PART = 32
 
 
 @define(frozen=True)
@@ -49,3 +51,12 @@ class Limits:
     answer_ns: int = 20 * SECOND_NS  # how long it may take to answer that
     warning_ns: int = SECOND_NS  # and the ping of a drain, which many an idle client never reads
     stall_ns: int = 60 * SECOND_NS  # how long a peer may take nothing of what we have to send
+
+    def suspicious(self) -> "Limits":
+        """The same for a peer whose address has flooded lately: it begins with little of each allowance."""
+        return evolve(
+            self,
+            resets_burst=self.resets_burst // SUSPECTS_PART,
+            demands_burst=self.demands_burst // SUSPECTS_PART,
+            overhead_burst=self.overhead_burst // SUSPECTS_PART,
+        )

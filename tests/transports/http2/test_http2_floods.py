@@ -72,6 +72,13 @@ def test_the_same_frames_at_an_honest_rate_are_fine(kind: str) -> None:
     assert connection.failed is None
 
 
+def test_a_connection_that_fails_gives_its_buffer_back_at_once() -> None:
+    connection = server()
+    connection.receive(START_NS, header_start(1, b"\x82") + ping() + bytes(5000))
+    assert connection.failed is not None
+    assert connection.unread_bytes == 0
+
+
 def test_empty_data_frames_are_a_flood() -> None:
     connection, peer = server(), Peer()
     drive(connection, peer.headers(1, POST, end=False) + data(1, b"") * 30_000)

@@ -95,6 +95,27 @@ def test_a_flood_costs_nobody_else_anything(tmp_path: Path, attack: Callable[[],
     run(scenario, tmp_path)
 
 
+def test_whoever_was_ended_for_a_flood_is_ended_sooner_when_it_comes_again(tmp_path: Path) -> None:
+    async def answered(served: Served) -> int:
+        """How many pings are answered before the end."""
+        with from_elsewhere(served) as rude:
+            await said(rude, GREETING + ping() * 5000)
+            connection, content = trio.socket.from_stdlib_socket(rude), b""
+            with contextlib.suppress(OSError):
+                while more := await connection.recv(1 << 20):
+                    content += more
+        return content.count(ping(ack=True))
+
+    async def scenario(served: Served) -> None:
+        limits = served.server._limits.connection
+        await answered(served)
+        assert await answered(served) <= limits.demands_burst // 2
+        async with honest_clients(served):
+            pass
+
+    run(scenario, tmp_path)
+
+
 @pytest.mark.parametrize(
     "begun",
     [b"", b"P", b"GET /topics HT", PREFACE[:20], POST + b"5000\r\n\r\n{", POST + b"%d\r\n\r\n" % (32 << 20)],
