@@ -35,6 +35,7 @@ from goqueue.core.quorum.quorum import Tuning
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, RemoveVoter
 from goqueue.core.quorum.voter_id import node_of, voter_id
 from goqueue.core.ready import Letter, SaveVote
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Code, InitProducer, Refusal
 
 __all__ = ["METADATA_CONFIG", "METADATA_STREAM", "Agreed", "Agreement", "Answer", "Changed", "PlanOf"]
@@ -47,9 +48,6 @@ PlanOf = Callable[[ClusterState, Any, int], Plan]
 
 _WAITING_MAX = 1000
 _PLANNED_MAX = 256
-# A log is summed up when it holds this many entries, or this many times as many as there are topics.
-_ENTRIES_LEAST = 1000
-_ENTRIES_PER_TOPIC = 4
 _NEVER = 1 << 63
 _OF_THE_QUORUM = (AddVoter, RemoveVoter, MoveController, Confirm)
 
@@ -88,6 +86,7 @@ class Agreement:
         clock: Clock,
         random: Random,
         plans: Mapping[type, PlanOf],
+        thresholds: Thresholds,
     ) -> None:
         self.node_id = node_id
         self._disk_id = options.disk_id if options is not None else ""
@@ -97,9 +96,10 @@ class Agreement:
         self._plans = {**_OWN_PLANS, **plans}
         self._founders = [*options.founders] if options is not None else [node_id]
         self._request_ns = options.request_ns if options is not None else _NEVER
+        self._thresholds = thresholds
         tuning = Tuning(is_alone=True)
         if options is not None:
-            tuning = Tuning(options.election_ns, options.quorum_heartbeat_ns)
+            tuning = Tuning(options.election_ns, options.quorum_heartbeat_ns, piece_bytes=thresholds.quorum_piece_bytes)
         own_id = voter_id(node_id, self._disk_id)
         self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, own_id, tuning, random)
         self._quorum = self._journal.quorum
@@ -282,7 +282,8 @@ class Agreement:
 
     def _is_long(self) -> bool:
         count = len(self._quorum.log.entries)
-        return count >= max(_ENTRIES_LEAST, _ENTRIES_PER_TOPIC * len(self.state.topics))
+        thresholds = self._thresholds
+        return count >= max(thresholds.metadata_entries, thresholds.metadata_entries_a_topic * len(self.state.topics))
 
     def _plan_waiting(self, now: int) -> None:
         if self._is_long():

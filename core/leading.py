@@ -179,7 +179,9 @@ class Leading:
             leader = None
         if topic is not None:
             if leader is None:
-                leader = self.led.topics[name] = TopicLeader(topic, self.led.node_id, self._replication is None)
+                leader = self.led.topics[name] = TopicLeader(
+                    topic, self.led.node_id, self._replication is None, self.led.thresholds.side_segment_bytes
+                )
                 self._follower.topics_changed()
             elif leader.is_changed_by(topic):
                 self._alter(leader, topic)

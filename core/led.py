@@ -12,6 +12,7 @@ from goqueue.core.cluster.plan import is_own, not_yours
 from goqueue.core.log.config import Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.replication.replica import Replica
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.topics import Held, TopicLeader
 from goqueue.core.verbs import (
     Code,
@@ -30,6 +31,7 @@ class Led:
     """All topics; a stream is in `streams` while it is open and led here, in `replicas` while it is followed."""
 
     node_id: str
+    thresholds: Thresholds = field(factory=Thresholds)
     topics: dict[str, TopicLeader] = field(factory=dict)
     streams: dict[str, Partition] = field(factory=dict)
     replicas: dict[str, Replica] = field(factory=dict)

@@ -73,7 +73,7 @@ class Node:
         self.options = options
         self.clock = clock
         self._ready = Ready()
-        self.led = Led(options.node_id)
+        self.led = Led(options.node_id, options.thresholds)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
         batch_bytes_max = _RECENT_BATCH_BYTES if cluster is None else _RECENT_BATCH_BYTES_CLUSTER
@@ -81,7 +81,7 @@ class Node:
         founders = len(cluster.founders) if cluster is not None else 0
         self._plans = Plans(options.node_id, options.partitions_default, options.replication_default, founders)
         self._agreement = self._make_agreement(clock)
-        self._upkeep = Upkeep(self.led.held)
+        self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
         self._reads = Reads(self._answer, self.led.is_led)
         self._wishes = Wishes(NODE_ITSELF)
         site = Site(clock, random, self.led, self._answer)
@@ -130,7 +130,7 @@ class Node:
     def _make_agreement(self, clock: Clock) -> Agreement:
         options = self.options
         random = Random(f"{options.seed}/agreement")  # noqa: S311 - no secret
-        return Agreement(options.node_id, options.cluster, clock, random, self._plans.table())
+        return Agreement(options.node_id, options.cluster, clock, random, self._plans.table(), options.thresholds)
 
     def _follower(self) -> Follower:
         streams = self._streams

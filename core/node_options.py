@@ -5,6 +5,7 @@ from attrs import define, field
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.groups.plan import SESSION_MS_DEFAULT
+from goqueue.core.thresholds import Thresholds
 
 
 @define
@@ -24,5 +25,6 @@ class NodeOptions:
     # How many replicas a topic gets whose maker does not say, or one for each node where there are fewer nodes. With
     # `AUTOMATIC` three, and the topic waits for all but one of them (`min_insync_replicas`) unless its maker says.
     replication_default: int = 1
+    thresholds: Thresholds = field(factory=Thresholds)
     # None in a node that is alone.
     cluster: ClusterOptions | None = None

@@ -17,7 +17,6 @@ from goqueue.core.log.compaction import CompactionOutput, CompactionPlan
 from goqueue.core.ready import Compact
 from goqueue.core.topics import Held
 
-_COMPACTION_PAUSE_NS = 15_000_000_000
 # A compaction that failed, for the disk's sake or a damaged batch's, would most likely fail at once again.
 _FAILURE_PAUSE_NS = 600_000_000_000
 
@@ -28,6 +27,7 @@ class Upkeep:
 
     # What is open under a stream's name; None if there is nothing.
     _held: Callable[[str], Held | None]
+    _compaction_pause_ns: int
     wanted: list[Compact] = field(factory=list)
     _logs: Alarms[str] = field(factory=Alarms)
     _compactions: Alarms[str] = field(factory=Alarms)
@@ -42,7 +42,7 @@ class Upkeep:
         else:
             self._logs.set(log.stream, due)
         if log.config.cleanup.compacts and log.stream not in self._compactions:
-            self._compactions.set(log.stream, now + _COMPACTION_PAUSE_NS)
+            self._compactions.set(log.stream, now + self._compaction_pause_ns)
 
     def watch_all(self, now: int, partitions: Iterable[Held]) -> None:
         """Set the alarms of all partitions anew, as after a jump of the wall clock."""
@@ -80,7 +80,7 @@ class Upkeep:
 
     def _look(self, now: int, partition: Held) -> None:
         log = partition.log
-        self._compactions.set(log.stream, now + _COMPACTION_PAUSE_NS)
+        self._compactions.set(log.stream, now + self._compaction_pause_ns)
         if self._running is None:
             self._running = log.compaction(now, partition.high_watermark)
             if self._running is not None:

@@ -8,6 +8,8 @@ from random import Random
 
 import attrs
 
+from goqueue.core.thresholds import Thresholds
+
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
     "writes", "clock", "rolling", "blackout", "wipe", "refuse", "last",
@@ -106,6 +108,22 @@ class Options:
     p_other_error: float = 0.0
     p_full: float = 0.0
     p_clock_jump: float = 0.0
+    # The thresholds of the nodes (`core/thresholds.py`), small ones and those of brokers that serve.
+    metadata_entries: int = 1000
+    metadata_entries_a_topic: int = 4
+    quorum_piece_bytes: int = 256 << 10
+    queue_snapshot_bytes: int = 64 << 10
+    moves_snapshot_bytes: int = 64 << 10
+    ledger_page_bytes: int = 1 << 20
+    summary_bytes: int = 64 << 20
+    summary_bytes_a_message: int = 256
+    summary_part_messages: int = 2_048
+    side_segment_bytes: int = 16 << 20
+    compaction_pause_ns: int = 15_000_000_000
+
+    def thresholds(self) -> Thresholds:
+        """Those of the nodes of this world."""
+        return Thresholds(**{each.name: getattr(self, each.name) for each in attrs.fields(Thresholds)})
 
     def text(self) -> str:
         """What is not the default, for people."""
@@ -226,6 +244,21 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     if random.random() < 0.3:
         options.calamities += CALAMITIES[-1:]
     return options
+
+
+def draw_thresholds(random: Random, options: Options) -> None:
+    """What only large brokers do, in most worlds."""
+    options.metadata_entries = random.choice((3, 10, 30, 1000))
+    options.metadata_entries_a_topic = random.choice((0, 1, 4))
+    options.quorum_piece_bytes = random.choice((50, 500, 256 << 10))
+    options.queue_snapshot_bytes = random.choice((50, 500, 5_000, 64 << 10))
+    options.moves_snapshot_bytes = random.choice((50, 500, 64 << 10))
+    options.ledger_page_bytes = random.choice((200, 2_000, 20_000, 1 << 20))
+    options.summary_bytes = random.choice((200, 2_000, 20_000, 64 << 20))
+    options.summary_bytes_a_message = random.choice((0, 0, 256))
+    options.summary_part_messages = random.choice((1, 3, 20, 2_048))
+    options.side_segment_bytes = random.choice((1_000, 10_000, 16 << 20))
+    options.compaction_pause_ns = random.choice((100_000_000, 2_000_000_000, 15_000_000_000))
 
 
 def _draw_library(random: Random, options: Options) -> None:

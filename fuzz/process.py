@@ -162,14 +162,21 @@ class Process:
         self.world.started(self)
 
     def _options(self) -> NodeOptions:
-        recent_bytes = self.world.options.recent_bytes
+        recent_bytes, thresholds = self.world.options.recent_bytes, self.world.options.thresholds()
         if self.cluster is None:
-            return NodeOptions(self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=self.life)
+            return NodeOptions(
+                self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=self.life, thresholds=thresholds
+            )
         incarnation = self._schedule.getrandbits(40) + 1
         before = begin_life(self.disk, incarnation, f"boot-{self.boots}")
         cluster = evolve(self.cluster, incarnation=incarnation, whole=before.whole, synced=before.lives)
         return NodeOptions(
-            self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=incarnation, cluster=cluster
+            self.node_id,
+            partitions_default=1,
+            recent_bytes=recent_bytes,
+            seed=incarnation,
+            thresholds=thresholds,
+            cluster=cluster,
         )
 
     def _start_later(self, delay_ns: int) -> None:

@@ -29,7 +29,6 @@ _SPAN_MS_MAX = 365_000 * 24 * HOUR_MS
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _TOPIC = re.compile(r"(?!__)[A-Za-z0-9._-]{0,200}")
 _WEIGHT_MAX = 1_000
-_SIDE_SEGMENT_BYTES = 16 << 20
 _SIDE_BATCH_BYTES = 64 << 20
 
 
@@ -223,14 +222,14 @@ def log_config(config: dict[str, Value]) -> LogConfig:
     )
 
 
-def side_config(config: dict[str, Value]) -> LogConfig:
+def side_config(config: dict[str, Value], segment_bytes: int) -> LogConfig:
     """The settings of the other streams of a topic's partitions: as durable as the data, and kept until trimmed.
 
     Segments are small, since only whole ones are trimmed.
     """
     return evolve(
         log_config(config),
-        segment_bytes=_SIDE_SEGMENT_BYTES,
+        segment_bytes=segment_bytes,
         batch_bytes_max=_SIDE_BATCH_BYTES,
         retention_ms=UNLIMITED,
         retention_bytes=UNLIMITED,

@@ -46,13 +46,13 @@ Kept = TypeVar("Kept")
 NO_PRODUCER = -1
 JOBS_REMEMBERED = 100
 _TARGETS_MAX = 64
-_SNAPSHOT_BYTES_MIN = 1 << 16
 
 
 @define
 class Moves:
     """The moves out of one partition; the book of its ledger keeps its records beside those of the work queues."""
 
+    _snapshot_bytes_min: int = 64 << 10
     producer_id: int = NO_PRODUCER
     intent: Intent | None = None
     gone: Gone = field(factory=Gone)
@@ -87,7 +87,7 @@ class Moves:
     @property
     def wants_snapshot(self) -> bool:
         """Whether replaying takes longer than it should."""
-        return self._grown > max(_SNAPSHOT_BYTES_MIN, 2 * self._snapshot_bytes)
+        return self._grown > max(self._snapshot_bytes_min, 2 * self._snapshot_bytes)
 
     def snapshot(self, now: int) -> bytes:
         """A record of everything; what was kept before it may be dropped once it is durable."""

@@ -34,7 +34,7 @@ from goqueue.core.delay.records import (
     read_control,
 )
 from goqueue.core.delay.schedule import Schedule
-from goqueue.core.delay.summaries import PART_MESSAGES, Summaries, candidates
+from goqueue.core.delay.summaries import Summaries, candidates
 from goqueue.core.delay.verbs import DelayedMessage
 from goqueue.core.errors import BatchError
 from goqueue.core.log.producers import MOVER_ID
@@ -42,6 +42,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import split, validate
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Acks, Code, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal, Side
 
 _AHEAD_MS = 25
@@ -65,6 +66,7 @@ class Calendar:
     """One partition's delays; `why` it is closed, `next_offset` where reading goes on."""
 
     errands: Errands
+    thresholds: Thresholds
     delivered: Delivered
     standing: Standing = Standing.CLOSED
     why: str = "it is being opened"
@@ -102,7 +104,7 @@ class Calendar:
     def _begin(self, moved: int | None) -> None:
         self.schedule = Schedule(moved)
         self._mover = Mover(self.errands, self.schedule, self.delivered)
-        self._summaries = Summaries(self.errands, self.schedule)
+        self._summaries = Summaries(self.errands, self.schedule, self.thresholds)
 
     @property
     def has_moves(self) -> bool:
@@ -375,7 +377,7 @@ class Calendar:
         else:
             summaries.trim(self._durable)
             return
-        budget.spend(PART_MESSAGES)
+        budget.spend(self.thresholds.summary_part_messages)
         if summaries.is_under_way:
             self.is_unfinished = True
         else:

@@ -356,7 +356,8 @@ class DelayLeader:
         self._busy[slot] = None
 
     def _make(self, slot: Slot) -> Calendar:
-        calendar = self._calendars[slot] = Calendar(Errands(slot, self.wishes, self._owners), self._delivered)
+        errands = Errands(slot, self.wishes, self._owners)
+        calendar = self._calendars[slot] = Calendar(errands, self._site.led.thresholds, self._delivered)
         leader = self._site.led.topics.get(slot[0])
         # Also while this node may not act as a leader: nobody says again that the stream is open.
         data_stream = None if leader is None else leader.partition(slot[1])

@@ -18,13 +18,9 @@ from goqueue.core.delay.errands import Errands
 from goqueue.core.delay.records import ControlRecord, SummaryBegun, SummaryPart
 from goqueue.core.delay.schedule import Schedule
 from goqueue.core.partition.partition import Partition
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Side
 from goqueue.core.wishes import RollSide, TrimSide
-
-PART_MESSAGES = 2_048
-SPACING_BYTES = 64 << 20
-# A summary has some 16 bytes a message, before they are compressed.
-SPACING_BYTES_A_MESSAGE = 256
 
 
 def candidates(stream: Partition) -> list[int]:
@@ -38,6 +34,7 @@ class Summaries:
 
     _errands: Errands
     _schedule: Schedule
+    _thresholds: Thresholds
     # What came into the stream since the last summary began, but for summaries.
     added_bytes: int = 0
     _number: int = 0
@@ -50,8 +47,10 @@ class Summaries:
     @property
     def is_due(self) -> bool:
         """Whether to begin one."""
+        thresholds = self._thresholds
         is_idle = not self._rest and not self._trim_after
-        return is_idle and self.added_bytes >= max(SPACING_BYTES, SPACING_BYTES_A_MESSAGE * len(self._schedule))
+        least = max(thresholds.summary_bytes, thresholds.summary_bytes_a_message * len(self._schedule))
+        return is_idle and self.added_bytes >= least
 
     def count(self, record: ControlRecord, size: int) -> None:
         """So many bytes of the stream are a record."""
@@ -67,7 +66,7 @@ class Summaries:
         self._number, self._replay_from, self.added_bytes = stream.log.next_offset, replay_from, 0
         moving = min((move.offset for move in self._schedule.moves), default=replay_from)
         self._lowest = min(moving, self._rest[0] if self._rest else replay_from)
-        parts = -(-len(self._rest) // PART_MESSAGES)
+        parts = -(-len(self._rest) // self._thresholds.summary_part_messages)
         return self._schedule.plan_summary(self._number, replay_from, parts)
 
     @property
@@ -77,7 +76,8 @@ class Summaries:
 
     def next_part(self) -> SummaryPart:
         """The next part."""
-        offsets, self._rest = self._rest[:PART_MESSAGES], self._rest[PART_MESSAGES:]
+        count = self._thresholds.summary_part_messages
+        offsets, self._rest = self._rest[:count], self._rest[count:]
         return self._schedule.plan_part(self._number, offsets)
 
     def written(self, appended: int) -> None:

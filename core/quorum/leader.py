@@ -209,7 +209,9 @@ class Leader:
             quorum.send(peer, Append(quorum.term, stamp, at, before_term, quorum.agreed, entries))
             progress.sent(stamp, at + len(entries), sum(entry.size for entry in entries))
         if progress.sending is not None and progress.sending.is_due:
-            quorum.send(peer, progress.sending.piece(now, quorum.term, self._next_stamp(now)))
+            quorum.send(
+                peer, progress.sending.piece(now, quorum.term, self._next_stamp(now), quorum.tuning.piece_bytes)
+            )
 
     # --- answers
 

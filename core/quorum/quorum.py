@@ -42,6 +42,8 @@ class Tuning:
     election_ns: int = 1_000_000_000
     beat_ns: int = 150_000_000
     is_alone: bool = False
+    # What one message holds of a snapshot.
+    piece_bytes: int = 256 << 10
 
 
 class Role(Protocol):

@@ -11,7 +11,6 @@ from attrs import define, field
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.messages import Install, Installed
 
-PIECE_BYTES = 256 << 10
 # An entry that claims to be larger is nonsense, or more than a node should take into memory.
 ENTRY_BYTES_MAX = 1 << 30
 
@@ -26,11 +25,11 @@ class Sending:
     sent_at: int | None = None
     _stamp: int = 0
 
-    def piece(self, now: int, term: int, stamp: int) -> Install:
+    def piece(self, now: int, term: int, stamp: int, bytes_max: int) -> Install:
         """The letter with the next piece."""
         self.sent_at, self._stamp = now, stamp
         entry, position = self.entry, self.position
-        piece = entry.content[position : position + PIECE_BYTES]
+        piece = entry.content[position : position + bytes_max]
         return Install(term, stamp, entry.index, entry.term, entry.kind, len(entry.content), position, piece)
 
     def arrived(self, message: Installed) -> None:

@@ -53,7 +53,6 @@ _SECRET_BYTES = 32
 _READ_BYTES = 1 << 20
 # What was written and can be read by nobody yet is waited for.
 _WAIT_NS = 1_000_000_000
-_PAGE_BYTES_MIN = 1 << 20
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 500_000_000, 60_000_000_000
 # Lease numbers have 31 bits for the epoch.
 _EPOCHS_END = 1 << 31
@@ -151,7 +150,7 @@ class Book:
         self._pause_ns = min(2 * self._pause_ns, _PAUSE_MOST_NS)
 
     def _forsake(self) -> None:
-        self.queues, self.moves, self._secret = {}, Moves(), b""
+        self.queues, self.moves, self._secret = {}, Moves(self._site.led.thresholds.moves_snapshot_bytes), b""
         self.lanes = LaneFeed(self, self._errands, self._turn)
         self._touched, self._entries = {}, []
         self._forsaken |= dict.fromkeys(self._appending)
@@ -260,7 +259,9 @@ class Book:
         site, settings = self._site, self._settings(self.topic, group)
         topic_id = site.led.topics[self.topic].topic.topic_id
         seal = Seal(self._secret, group, self.topic, self.partition, topic_id)
-        queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, self._epoch, settings, self.lanes.index)
+        least = site.led.thresholds.queue_snapshot_bytes
+        index, epoch = self.lanes.index, self._epoch
+        queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, epoch, settings, index, least)
         return queue
 
     def begin(self, now: int, group: str, floor: int) -> WorkQueue:
@@ -311,7 +312,8 @@ class Book:
         entries += [(MOVES_KEY, content) for content in self.moves.take()]
         if entries:
             self._append(now, entries)
-        if self._grown > max(_PAGE_BYTES_MIN, 2 * self._page_bytes) and self._page_offset < 0:
+        least = self._site.led.thresholds.ledger_page_bytes
+        if self._grown > max(least, 2 * self._page_bytes) and self._page_offset < 0:
             self._turn_page(now)
         return [*touched]
 

@@ -52,7 +52,6 @@ EPOCH_BITS = 32
 TOO_OFTEN = "max_attempts"
 REJECTED = "rejected"
 EXPIRED = "expired"
-_SNAPSHOT_BYTES_MIN = 1 << 16
 # A record of settled runs takes in the next one up to this size: it is copied each time.
 _SETTLED_BYTES = 1 << 12
 
@@ -79,6 +78,7 @@ class WorkQueue:
     _epoch: int
     settings: WorkSettings
     _lanes: LaneIndex | None = None
+    _snapshot_bytes_min: int = 64 << 10
     _dealer: Dealer | None = field(default=None, init=False)
     ledger: Ledger = field(init=False)
     tally: Tally = field(factory=Tally, init=False)
@@ -124,7 +124,7 @@ class WorkQueue:
     @property
     def wants_snapshot(self) -> bool:
         """Whether replaying takes longer than it should."""
-        return self._grown > max(_SNAPSHOT_BYTES_MIN, 2 * self._snapshot_bytes)
+        return self._grown > max(self._snapshot_bytes_min, 2 * self._snapshot_bytes)
 
     def snapshot(self, now: int) -> bytes:
         """A record of everything; what was kept before it may be dropped once it is durable."""

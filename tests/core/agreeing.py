@@ -23,6 +23,7 @@ from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import iterate
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import AlterTopic, CreateTopic, DeleteTopic
 from tests.core.log.batches import WALL_MS
 
@@ -95,7 +96,7 @@ class Agreeing:
         """Start with what the disk has."""
         options = ClusterOptions(self._founders, disk_id="disk") if self._founders is not None else None
         clock, random = Clock(now, WALL_MS + now // MS), Random(self.name)
-        self.agreement = Agreement(self.name, options, clock, random, PLANS)
+        self.agreement = Agreement(self.name, options, clock, random, PLANS, Thresholds())
         self._unsynced = []
         self.agreement.opened(now, found(self.start, self.entries), [*self.entries], self.vote)
 

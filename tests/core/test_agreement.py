@@ -15,6 +15,7 @@ from goqueue.core.quorum.messages import Append as AppendLetter
 from goqueue.core.quorum.messages import QuorumLetter, QuorumMessage
 from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController
 from goqueue.core.ready import SaveVote
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
 from tests.core.agreeing import Agreeing, Agreeings, Register, appended, found
 from tests.core.driven_node import stored
@@ -167,7 +168,7 @@ def test_alone_a_folder_of_several_voters_or_of_another_node_is_refused() -> Non
 
 
 def test_alone_a_log_that_lacks_what_it_stands_on_is_refused() -> None:
-    agreement = Agreement("n1", None, Clock(0, WALL_MS), Random(1), {})
+    agreement = Agreement("n1", None, Clock(0, WALL_MS), Random(1), {}, Thresholds())
     with pytest.raises(QuorumError, match="was being replaced"):
         agreement.opened(0, beginning(METADATA_CONFIG, 7), [], None)
 

@@ -8,6 +8,7 @@ from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Caller, CreateTopic, Fetch, Fetched, NewRecord, Publish, Refusal
 from goqueue.storage.disk import Disk
 from goqueue.storage.node_disk import NodeDisk, Work
@@ -15,6 +16,9 @@ from goqueue.storage.store import Store
 
 SECOND_NS = 1_000_000_000
 WALL_MS = 1_700_000_000_000
+
+# Of brokers that are driven from here on; tests of what lies beyond them set smaller ones.
+THRESHOLDS = Thresholds()
 
 
 class DrivenBroker:
@@ -24,7 +28,7 @@ class DrivenBroker:
         self.now = 0
         self.reports: list[str] = []
         self.store = Store(disk)
-        self.node = Node(NodeOptions(recent_bytes=0), Clock(0, WALL_MS), 0)
+        self.node = Node(NodeOptions(recent_bytes=0, thresholds=THRESHOLDS), Clock(0, WALL_MS), 0)
         self.disk = NodeDisk(self.node, self.store, self.reports.append)
         self.held: list[Work] = []
         self._answers: dict[int, Reply] = {}

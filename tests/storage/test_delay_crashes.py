@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from goqueue.core.delay.verbs import CancelDelayed, DelayedMessage, GetDelayed, ListDelayed, RescheduleDelayed
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Code, Fetch, Fetched, Publish, Published, PublishReply, Refusal, Side
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Work
@@ -251,9 +252,8 @@ def test_a_read_that_fails_is_made_again() -> None:
 @pytest.fixture
 def eager_summaries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A summary every few messages, by parts of a few."""
-    monkeypatch.setattr("goqueue.core.delay.summaries.SPACING_BYTES", 2_000)
-    monkeypatch.setattr("goqueue.core.delay.summaries.SPACING_BYTES_A_MESSAGE", 0)
-    monkeypatch.setattr("goqueue.core.delay.summaries.PART_MESSAGES", 3)
+    thresholds = Thresholds(summary_bytes=2_000, summary_bytes_a_message=0, summary_part_messages=3)
+    monkeypatch.setattr("tests.storage.driven_broker.THRESHOLDS", thresholds)
 
 
 @pytest.mark.usefixtures("eager_summaries")

@@ -15,13 +15,14 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
+from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import AlterTopic, Code, DeleteTopic, NewRecord, Publish, Refusal
-from goqueue.core.work import book
 from goqueue.core.work.leader import WorkLeader
 from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, WorkDone
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Opening, Work
 from goqueue.storage.simulated import SimulatedDisk
+from tests.storage import driven_broker
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import (
     ack,
@@ -148,7 +149,7 @@ def test_what_a_forgotten_poll_was_given_is_handed_back_and_no_attempt_counts() 
 
 
 def test_a_ledger_that_grew_is_written_anew_and_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "_PAGE_BYTES_MIN", 1 << 12)
+    monkeypatch.setattr(driven_broker, "THRESHOLDS", Thresholds(ledger_page_bytes=1 << 12))
     disk = SimulatedDisk()
     broker = with_messages(disk, 4, max_attempts=1_000)
     member = join(broker)
