@@ -137,7 +137,7 @@ def describe(name: str, form: str, server: Server) -> None:
         print_structure(form, {**found, "partition_list": partitions})
         return
     counts = f"{counted(found['partitions'], 'partition')}, {counted(found['total_messages'], 'message')}"
-    click.echo(f"{found['name']}: {counts}, {counted(found['total_size_bytes'], 'byte')}\n")
+    click.echo(f"{found['name']}: {counts}, {counted(found['total_size_bytes'], 'byte')}, id {found['id']}\n")
     rows = [
         [each[key] for key in ("id", "leader", "replicas", "isr", "elr", "earliest", "latest", "size_bytes")]
         for each in partitions

@@ -59,6 +59,17 @@ class Led:
             return leader
         return self.out_of_office() or leader.partition(number, side)
 
+    def replaced(self, topic: str, identity: str) -> Refusal | None:
+        """Why what is asked of one topic is not told of another that has its name; None where it is that one."""
+        leader = self.topics.get(topic)
+        if leader is None or leader.topic.identity == identity:
+            return None
+        message = (
+            f"topic {topic} is another one since: what was asked for had the id {identity}, this one has"
+            f" {leader.topic.identity}"
+        )
+        return Refusal(Code.TOPIC_REPLACED, message, "topic_id")
+
     def out_of_office(self) -> Refusal | None:
         """Why nothing can be had of what this node believes to lead; None where it may."""
         if self.is_in_office:
@@ -151,7 +162,14 @@ class Led:
                 size_bytes += end.size_bytes
         ordered = {number: offsets[number] for number in sorted(offsets)}
         return TopicReply(
-            topic.name, topic.partitions, leader.full_config(), topic.created_ms, ordered, size_bytes, segments
+            topic.name,
+            topic.partitions,
+            leader.full_config(),
+            topic.created_ms,
+            ordered,
+            size_bytes,
+            segments,
+            topic.identity,
         )
 
     def _partitions(self, leader: TopicLeader) -> Iterator[PartitionReply]:

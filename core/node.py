@@ -289,8 +289,11 @@ class Node:
 
     def _fetch(self, now: int, to: int, request: Fetch) -> None:
         partition = self.led.partition(request.topic, request.partition, request.side)
+        refusal = self.led.replaced(request.topic, request.identity) if request.identity else None
         if isinstance(partition, Refusal):
-            self._answer(to, partition)
+            self._answer(to, refusal or partition)
+        elif refusal is not None:
+            self._answer(to, refusal)
         else:
             self._reads.fetch(now, to, partition, request)
 

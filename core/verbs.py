@@ -59,6 +59,8 @@ class Code(StrEnum):
     TOPIC_NOT_FOUND = "topic_not_found"
     PARTITION_NOT_FOUND = "partition_not_found"
     TOPIC_EXISTS = "topic_exists"
+    # Under the name that was asked for there is another topic, which was made after the first was deleted.
+    TOPIC_REPLACED = "topic_replaced"
     OFFSET_OUT_OF_RANGE = "offset_out_of_range"
     CORRUPT_BATCH = "corrupt_batch"
     INVALID_TIMESTAMP = "invalid_timestamp"
@@ -243,6 +245,8 @@ class TopicReply:
     offsets: dict[int, tuple[int, int]]
     size_bytes: int
     segments: int = 0
+    # Tells it from any other topic of its name, before it and after it.
+    identity: str = ""
 
 
 # --- publishing
@@ -355,6 +359,8 @@ class Fetch:
     looks: bool = False
     # Whole also when the node is told again from a capture, which may leave out what lies in the batches in memory.
     from_disk: bool = False
+    # Which topic of that name is meant; empty for whichever there is.
+    identity: str = ""
 
 
 @define

@@ -192,7 +192,10 @@ def fetch_request(message: v1.FetchRequest) -> Fetch | Refusal:
     if fields["offset"] < 0:
         return negative("offset", fields["offset"])
     size, wait_ns = fields["bytes_max"] or FETCH_BYTES, fields["wait_ms"] * _NS_PER_MS
-    return Fetch(fields["topic"], fields["partition"], fields["offset"], size, wait_ns)
+    wanted = Fetch(fields["topic"], fields["partition"], fields["offset"], size, wait_ns)
+    if fields["topic_id"]:
+        wanted.identity = fields["topic_id"]
+    return wanted
 
 
 def fetch_reply(reply: Fetched) -> v1.FetchReply:

@@ -86,6 +86,7 @@ def topic(reply: TopicReply) -> v1.Topic:
             made(v1.PartitionOffsets, partition=partition, start_offset=start, end_offset=end)
             for partition, (start, end) in reply.offsets.items()
         ],
+        id=reply.identity,
     )
 
 

@@ -193,6 +193,10 @@ class Topic(betterproto.Message):
     )
     size_bytes: int = betterproto.uint64_field(5)
     offsets: "list[PartitionOffsets]" = betterproto.message_field(6)
+    id: str = betterproto.string_field(7)
+    """
+    Tells it from any other topic of its name: one that is deleted and made again has another.
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -355,6 +359,11 @@ class FetchRequest(betterproto.Message):
 
     wait_ms: int = betterproto.uint32_field(5)
     """How long to wait while there is nothing."""
+
+    topic_id: str = betterproto.string_field(6)
+    """
+    The id of the topic that is meant; another one under its name is refused. Empty for whichever there is.
+    """
 
 
 @dataclass(eq=False, repr=False)

@@ -1130,6 +1130,11 @@ def encode_topic(message: Topic) -> bytes:
             inner = encode_partition_offsets(item)
             size = len(inner)
             parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b':', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
@@ -1193,7 +1198,7 @@ def decode_topic_config_entry(data: bytes | bytearray | memoryview, at: int = 0,
     return of_key, of_value
 
 
-NAMES_Topic = {1: "name", 2: "partitions", 3: "created_ms", 4: "config", 5: "size_bytes", 6: "offsets"}
+NAMES_Topic = {1: "name", 2: "partitions", 3: "created_ms", 4: "config", 5: "size_bytes", 6: "offsets", 7: "id"}
 
 
 def decode_topic(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -1210,6 +1215,7 @@ def decode_topic(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
     of_config = {}
     of_size_bytes = 0
     of_offsets = []
+    of_id = ""
     try:
         while at < end:
             begin = at
@@ -1243,6 +1249,8 @@ def decode_topic(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
                     if room[0] < 0:
                         raise Flaw(CROWDED)
                     of_offsets.append(decode_partition_offsets(data, at, stop, room))
+                elif tag == 58:
+                    of_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -1284,6 +1292,7 @@ def decode_topic(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
         "config": of_config,
         "size_bytes": of_size_bytes,
         "offsets": of_offsets,
+        "id": of_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -2681,12 +2690,17 @@ def encode_fetch_request(message: FetchRequest) -> bytes:
     value = fields["wait_ms"]
     if value is not UNSET and value:
         parts += (b'(', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "FetchRequest.wait_ms"))
+    value = fields["topic_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_FetchRequest = {1: "topic", 2: "partition", 3: "offset", 4: "bytes_max", 5: "wait_ms"}
+NAMES_FetchRequest = {1: "topic", 2: "partition", 3: "offset", 4: "bytes_max", 5: "wait_ms", 6: "topic_id"}
 
 
 def decode_fetch_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -2700,6 +2714,7 @@ def decode_fetch_request(data: bytes | bytearray | memoryview, at: int = 0, end:
     of_offset = 0
     of_bytes_max = 0
     of_wait_ms = 0
+    of_topic_id = ""
     try:
         while at < end:
             begin = at
@@ -2722,6 +2737,8 @@ def decode_fetch_request(data: bytes | bytearray | memoryview, at: int = 0, end:
                     raise Flaw(CUT)
                 if tag == 10:
                     of_topic = str(data[at:stop], "utf-8")
+                elif tag == 50:
+                    of_topic_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -2769,6 +2786,7 @@ def decode_fetch_request(data: bytes | bytearray | memoryview, at: int = 0, end:
         "offset": of_offset,
         "bytes_max": of_bytes_max,
         "wait_ms": of_wait_ms,
+        "topic_id": of_topic_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},

@@ -75,6 +75,14 @@ class Placement:
         return [*self.isr, *self.elr]
 
 
+def identity(topic_id: int, created_ms: int) -> str:
+    """What clients are told for the id of a topic.
+
+    Its number alone would not do: a cluster whose folders were removed counts from 1 again.
+    """
+    return f"{created_ms:x}-{topic_id:x}"
+
+
 @define
 class Topic:
     """One topic as all nodes know it; a topic that is made again under the same name has another `topic_id`."""
@@ -89,6 +97,11 @@ class Topic:
     placements: dict[int, Placement] = field(factory=dict)
     # It acknowledges, or once did, what is not on the disk: a power cut may take that from a replica.
     is_weak: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What tells the topic from any other of its name, here and in other clusters; it never changes."""
+        return identity(self.topic_id, self.created_ms)
 
     def stream(self, partition: int, side: Side = Side.DATA) -> str:
         """The folder of a stream of a partition."""

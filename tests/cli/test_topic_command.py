@@ -40,7 +40,8 @@ def test_a_topic_is_made_listed_altered_and_deleted(address: str) -> None:
 def test_describe_shows_partitions_and_settings(address: str) -> None:
     said(address, "topic", "create", "orders", "-p", "2")
     shown = said(address, "topic", "describe", "orders").splitlines()
-    assert shown[0] == "orders: 2 partitions, 0 messages, 0 bytes"
+    topic_id = json.loads(said(address, "topic", "describe", "orders", "-o", "json"))["id"]
+    assert shown[0] == f"orders: 2 partitions, 0 messages, 0 bytes, id {topic_id}"
     assert shown[2].split()[:2] == ["PARTITION", "LEADER"]
     assert ["retention_hours", "168"] in [row.split() for row in shown]
 

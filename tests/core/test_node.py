@@ -1,10 +1,12 @@
 """A node as its driver sees it: requests in, exact lanes out, and every answer once, whatever the disk does."""
 
 import pytest
+from attrs import evolve
 
 from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM
 from goqueue.core.calls import Request
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.apply import identity
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
     MetadataRecord,
@@ -69,7 +71,8 @@ def one(value: bytes = b"v", topic: str = "orders", **settings: object) -> Publi
 def topic_reply(name: str = "orders", partitions: int = 1, **config: object) -> TopicReply:
     """The description of a topic without messages."""
     full = full_config(config)  # type: ignore[arg-type]
-    return TopicReply(name, partitions, full, WALL_MS, dict.fromkeys(range(partitions), (0, 0)), 0, partitions)
+    offsets = dict.fromkeys(range(partitions), (0, 0))
+    return TopicReply(name, partitions, full, WALL_MS, offsets, 0, partitions, identity(1, WALL_MS))
 
 
 def published(driven: DrivenNode, count: int) -> int:
@@ -112,7 +115,7 @@ def test_a_restart_opens_what_the_metadata_says_and_goes_on_removing() -> None:
     opens = [Open("logs/orders/0", config), Open("logs/orders/1", config)]
     assert driven.take() == Ready(opens=opens, removes=[Remove("logs/gone", [])])
     assert driven.answer(ListTopics()) == [
-        TopicReply("orders", 2, full_config({"retention_hours": 1}), WALL_MS, {}, 0),
+        TopicReply("orders", 2, full_config({"retention_hours": 1}), WALL_MS, {}, 0, identity=identity(1, WALL_MS)),
     ]
 
 
@@ -157,8 +160,8 @@ def test_a_partition_that_cannot_be_opened_does_not_keep_the_others_from_working
 def test_topics_are_listed_and_described() -> None:
     driven = DrivenNode().with_topic("orders").with_topic("events", 2, fsync="none")
     size_bytes = published(driven, 3)
-    orders = TopicReply("orders", 1, full_config({}), WALL_MS, {0: (0, 3)}, size_bytes, 1)
-    events = topic_reply("events", 2, fsync="none")
+    orders = TopicReply("orders", 1, full_config({}), WALL_MS, {0: (0, 3)}, size_bytes, 1, identity(1, WALL_MS))
+    events = evolve(topic_reply("events", 2, fsync="none"), identity=identity(2, WALL_MS))
     assert driven.answer(ListTopics()) == [events, orders]
     assert driven.answer(DescribeTopic("orders")) == orders
     nodes = ["node-1"]

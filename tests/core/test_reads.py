@@ -3,7 +3,19 @@
 from goqueue.core.calls import Reply
 from goqueue.core.log.effects import Read, ReadResult
 from goqueue.core.ready import Ready
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, NewRecord, Publish, PublishReply, Refusal, Side
+from goqueue.core.verbs import (
+    Code,
+    DescribeTopic,
+    Fetch,
+    Fetched,
+    FindOffset,
+    NewRecord,
+    Publish,
+    PublishReply,
+    Refusal,
+    Side,
+    TopicReply,
+)
 from tests.core.driven_node import DrivenNode, opened_empty
 
 MIB = 1 << 20
@@ -118,3 +130,18 @@ def test_a_recovery_that_succeeds_in_the_end_leaves_nothing_of_the_refused_ones(
     driven.ask(Fetch("orders", 0, 0))
     assert [one.request.stream for one in driven.reads()] == [STREAM]
     assert not driven.node.led.topics["orders"].lacks(0, Side.DATA)
+
+
+def test_a_fetch_of_a_topic_by_its_id_is_refused_where_another_one_has_its_name() -> None:
+    driven = with_messages()
+    found = driven.answer(DescribeTopic("orders"))
+    assert isinstance(found, TopicReply)
+    assert isinstance(driven.answer(Fetch("orders", 0, 10, identity=found.identity)), Fetched)
+    assert driven.answer(Fetch("orders", 0, 0, identity="1a-7")) == Refusal(
+        Code.TOPIC_REPLACED,
+        "topic orders is another one since: what was asked for had the id 1a-7, this one has " + found.identity,
+        "topic_id",
+    )
+    gone = driven.answer(Fetch("ordres", 0, 0, identity=found.identity))
+    assert isinstance(gone, Refusal)
+    assert gone.code is Code.TOPIC_NOT_FOUND

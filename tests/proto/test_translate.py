@@ -73,6 +73,7 @@ def test_a_batch_is_the_nodes_own_to_stamp() -> None:
     [
         (translate.fetch_request, v1.FetchRequest("t", 2, 7, 500, 250), verbs.Fetch("t", 2, 7, 500, 250_000_000)),
         (translate.fetch_request, v1.FetchRequest("t"), verbs.Fetch("t", 0, 0, 1 << 20, 0)),
+        (translate.fetch_request, v1.FetchRequest("t", topic_id="1a-2"), verbs.Fetch("t", 0, 0, identity="1a-2")),
         (translate.find_offset_request, v1.FindOffsetRequest("t", 1, 9), verbs.FindOffset("t", 1, 9)),
         (translate.describe_topic_request, v1.DescribeTopicRequest("t"), verbs.DescribeTopic("t")),
         (translate.delete_topic_request, v1.DeleteTopicRequest("t"), verbs.DeleteTopic("t")),

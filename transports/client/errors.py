@@ -70,6 +70,10 @@ class TopicExists(ClientError):
     """There is a topic of that name."""
 
 
+class TopicReplaced(ClientError):
+    """The topic that was meant was deleted, and another one of its name was made."""
+
+
 class OffsetOutOfRange(ClientError):
     """What is asked for was deleted, or is not there yet."""
 
@@ -249,6 +253,7 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.TOPIC_NOT_FOUND: TopicNotFound,
     Code.PARTITION_NOT_FOUND: PartitionNotFound,
     Code.TOPIC_EXISTS: TopicExists,
+    Code.TOPIC_REPLACED: TopicReplaced,
     Code.OFFSET_OUT_OF_RANGE: OffsetOutOfRange,
     Code.CORRUPT_BATCH: CorruptBatch,
     Code.INVALID_TIMESTAMP: InvalidTimestamp,

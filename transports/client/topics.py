@@ -17,7 +17,10 @@ MESSAGE_BYTES_MAX = 16 << 20
 
 @define
 class Topic:
-    """A topic: its settings, defaults included, and the first and the next offset of each partition."""
+    """A topic: its settings, defaults included, and the first and the next offset of each partition.
+
+    `id` tells it from any other of its name: a topic that is deleted and made again has another.
+    """
 
     name: str
     partitions: int
@@ -25,6 +28,7 @@ class Topic:
     config: dict[str, SettingFound]
     size_bytes: int
     offsets: list[tuple[int, int]]
+    id: str = ""
 
 
 @define
@@ -121,7 +125,7 @@ async def layout_of(brokers: Brokers, name: str) -> Layout:
 def _topic(found: v1.Topic) -> Topic:
     offsets = [(each.start_offset, each.end_offset) for each in found.offsets]
     config = settings_found(found.config)
-    return Topic(found.name, found.partitions, moment_of(found.created_ms), config, found.size_bytes, offsets)
+    return Topic(found.name, found.partitions, moment_of(found.created_ms), config, found.size_bytes, offsets, found.id)
 
 
 def _partition(topic: str, found: v1.Partition) -> Partition:

@@ -124,9 +124,10 @@ class Reach(Struct):
 
 
 class TopicView(Struct):
-    """One topic."""
+    """One topic; `id` tells it from any other of its name."""
 
     name: str
+    id: str
     partitions: int
     total_messages: int
     total_size_bytes: int

@@ -119,7 +119,9 @@ async def list_partitions(call: Call) -> Answer:
 def topic_view(topic: TopicReply) -> TopicView:
     """A topic as JSON says it."""
     offsets = {str(partition): Reach(first, end) for partition, (first, end) in topic.offsets.items()}
-    return TopicView(topic.name, topic.partitions, message_count(topic), topic.size_bytes, offsets, topic.config)
+    return TopicView(
+        topic.name, topic.identity, topic.partitions, message_count(topic), topic.size_bytes, offsets, topic.config
+    )
 
 
 def message_count(topic: TopicReply) -> int:

@@ -37,6 +37,10 @@ def test_a_topic_from_its_beginning_to_its_end(kind: str) -> None:
         assert [topic.name for topic in await gq.topics.list()] == ["alpha", "orders"]
         await gq.topics.delete("orders")
         assert [topic.name for topic in await gq.topics.list()] == ["alpha"]
+        again = await gq.topics.create("orders")
+        assert len({"", created.id, again.id}) == 3
+        assert created.id == altered.id
+        assert again.id == (await gq.topics.describe("orders")).id
 
     connected(kind, test)
 

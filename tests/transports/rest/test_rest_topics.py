@@ -24,9 +24,12 @@ def test_a_topic_is_made_listed_described_changed_and_removed(tmp_path: Path) ->
             assert changed.json()["config"]["retention_hours"] == 9
             reset = await client.patch("/topics/orders", json={"config": {"retention_hours": None}})
             assert reset.json()["config"]["retention_hours"] == 168
+            assert changed.json()["id"] == topic["id"] != ""
             gone = await client.delete("/topics/orders")
             assert (gone.status_code, gone.json()) == (200, {"name": "orders", "deleted": True})
             assert (await client.get("/topics/orders")).status_code == 404
+            assert (await client.post("/topics", json={"name": "orders"})).status_code == 201
+            assert (await client.get("/topics/orders")).json()["id"] not in ("", topic["id"])
 
     run(scenario, tmp_path)
 

@@ -48,6 +48,23 @@ def test_messages_are_published_one_by_one_and_fetched(tmp_path: Path) -> None:
     against(tmp_path, work)
 
 
+def test_a_fetch_by_the_id_of_a_topic_is_refused_once_another_one_has_its_name(tmp_path: Path) -> None:
+    def work(client: Client) -> None:
+        topic = client.describe_topic(v1.DescribeTopicRequest("orders"))
+        client.publish_batch(v1.PublishBatchRequest("orders", 1, batch(b"a")))
+        assert client.fetch(v1.FetchRequest("orders", 1, 0, topic_id=topic.id)).next_offset == 1
+        client.delete_topic(v1.DeleteTopicRequest("orders"))
+        again = client.create_topic(v1.CreateTopicRequest("orders", 3))
+        assert again.id not in ("", topic.id)
+        client.publish_batch(v1.PublishBatchRequest("orders", 1, batch(b"b", b"c")))
+        with pytest.raises(grpc.RpcError) as refused:
+            client.fetch(v1.FetchRequest("orders", 1, 0, topic_id=topic.id))
+        assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+        assert values(client.fetch(v1.FetchRequest("orders", 1, 0)).batches) == [b"b", b"c"]
+
+    against(tmp_path, work)
+
+
 def test_a_batch_is_published_and_comes_back_as_it_was(tmp_path: Path) -> None:
     def work(client: Client) -> None:
         sent = batch(b"a", b"b", b"c")
