@@ -60,6 +60,11 @@ def local(path: str) -> Path:
     return Path(unquote(parts.path))
 
 
+def absolute(path: str) -> str:
+    """The same path, from the root of this machine on where it is of this machine: other processes work elsewhere."""
+    return path if _SCHEME.match(path) else str(Path(path).absolute())
+
+
 def join(folder: str, name: str) -> str:
     """The path of a name in a folder, in the folder's own spelling."""
     return f"{folder.rstrip('/')}/{name}" if folder else name

@@ -18,6 +18,7 @@ from goqueue.spark.captures.files import find_captures
 from goqueue.spark.captures.outcome import SCHEMA, outcome_of
 from goqueue.spark.captures.summary import ReplaySummary
 from goqueue.spark.captures.task import Work, replayed, work_for
+from goqueue.spark.reaching import reached
 
 
 def replay(
@@ -32,12 +33,12 @@ def replay(
 
     With `code` or `settings` a changed node goes beside each, and what it says otherwise is in the summary: counted by
     kind, and the first `kept_max` differences of each file in words. Raises CaptureError where a path has no capture,
-    UnknownCode and UnknownAlteration where that is not to be had.
+    UnknownCode and UnknownAlteration where that is not to be had, UnreachedError where tasks do not find the captures.
     """
     begun = time.monotonic()
     check_code(code)
     parse_alterations(settings or {})
-    works = work_for(find_captures(paths), code, settings, kept_max)
+    works = work_for(find_captures(reached(spark, paths)), code, settings, kept_max)
     total = sum(work.size_bytes for work in works)
     told(f"{len(works)} capture files, {total / 1e6:,.1f} MB")
     rows = _carried_out(spark, works)

@@ -18,6 +18,7 @@ from goqueue.spark.captures.code import check_code
 from goqueue.spark.captures.files import find_captures
 from goqueue.spark.facts.extract import facts_of
 from goqueue.spark.facts.schema import COLUMNS, SCHEMA_DDL
+from goqueue.spark.reaching import reached, writable
 
 
 class FactsError(GoQueueError):
@@ -25,9 +26,12 @@ class FactsError(GoQueueError):
 
 
 def read_facts(spark: SparkSession, paths: Sequence[str], code: str = "") -> DataFrame:
-    """The facts of all captures at some paths. Raises CaptureError where there are none, UnknownCode."""
+    """The facts of all captures at some paths.
+
+    Raises CaptureError where there are none, UnknownCode, and UnreachedError where tasks do not find them.
+    """
     check_code(code)
-    files = sorted(find_captures(paths), key=lambda file: -file.size_bytes)
+    files = sorted(find_captures(reached(spark, paths)), key=lambda file: -file.size_bytes)
     places = [file.path for file in files]
 
     def body(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,9 +43,9 @@ def read_facts(spark: SparkSession, paths: Sequence[str], code: str = "") -> Dat
 
 
 def keep(facts: DataFrame, folder: str) -> None:
-    """Write facts to a folder that is not there yet. Raises FactsError."""
+    """Write facts to a folder that is not there yet. Raises FactsError, UnreachedError."""
     try:
-        facts.write.partitionBy("kind").parquet(folder)
+        facts.write.partitionBy("kind").parquet(writable(facts.sparkSession, folder))
     except AnalysisException as error:
         if error.getCondition() == "PATH_ALREADY_EXISTS":
             raise FactsError(f"{folder} is there already; facts are kept in a folder of their own") from error
@@ -49,7 +53,8 @@ def keep(facts: DataFrame, folder: str) -> None:
 
 
 def kept(spark: SparkSession, folder: str) -> DataFrame:
-    """The facts that were kept in a folder. Raises FactsError."""
+    """The facts that were kept in a folder. Raises FactsError, UnreachedError."""
+    (folder,) = reached(spark, [folder])
     try:
         kinds = [name for name in places.folders(folder) if name.startswith("kind=")]
     except OSError as error:

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from goqueue.spark.captures.files import find_captures
 from goqueue.spark.exporting.export import unfinished
 from goqueue.spark.exporting.folder import open_folder
+from goqueue.spark.reaching import reached
 from goqueue.spark.sinking.errors import UnwritableError
 from goqueue.spark.sinking.recorded import SCHEMA_DDL, gleaned
 from goqueue.storage.capture_files import CaptureFile
@@ -73,12 +74,12 @@ def from_topic(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
 
 
 def from_captures(spark: SparkSession, paths: Sequence[str], topic: str = "") -> DataFrame:
-    """Messages that clients published while nodes were captured, a task a node. Raises CaptureError.
+    """Messages that clients published while nodes were captured, a task a node. Raises CaptureError, UnreachedError.
 
     Rows with `left_out` are none: they say what is missing, and `offset` how much of it.
     """
     nodes: dict[str, list[CaptureFile]] = {}
-    for found in find_captures(paths):
+    for found in find_captures(reached(spark, paths)):
         nodes.setdefault(found.node_dir, []).append(CaptureFile(found.path, found.name, found.run, found.sequence))
     captures = [nodes[name] for name in sorted(nodes)]
 
