@@ -10,6 +10,7 @@ from typing import Final
 from attrs import define, field
 
 from goqueue.spark.live.bootstrap import TIMEOUT_S, Bootstrap, bootstrap_of
+from goqueue.spark.places import absolute
 from goqueue.spark.records.edges import EARLIEST, LATEST, Edges, UnreadableError, offset_edges, time_edges
 from goqueue.spark.records.leniency import Leniency
 from goqueue.spark.records.wanted import Wanted
@@ -18,7 +19,9 @@ RECORDS: Final = "records"
 FACTS: Final = "facts"
 
 _COMMON: Final = ("read", "path")
-_RECORDS: Final = ("topic", "partitions", "control", "damaged", "missing", "starting_offset", "starting_time")
+_RECORDS: Final = (
+    "topic", "partitions", "control", "damaged", "missing", "replaced", "starting_offset", "starting_time",
+)  # fmt: skip
 _BATCH: Final = ("ending_offset", "ending_time", "push_filters")
 _LIVE: Final = ("bootstrap", "tls", "tls_ca", "timeout")
 _STREAM: Final = ("max_records_per_trigger",)
@@ -72,17 +75,25 @@ def choices_of(options: Mapping[str, str], *, is_stream: bool = False) -> Choice
             " running cluster"
         )
     topics = tuple(dict.fromkeys(name.strip() for name in given.get("topic", "").split(",") if name.strip()))
+    starting = _starting(given, topics, is_stream=is_stream)
+    if "replaced" in given and not is_stream and not starting.ids:
+        raise UnreadableError(
+            "the option 'replaced' says nothing where 'starting_offset' names no topic by its id, as in"
+            ' {"orders": {"id": "19a7-1", "0": 17}}'
+        )
     return Choices(
         read,
-        given.get("path", ""),
+        absolute(given["path"]) if given.get("path") else "",
         _bootstrap(given) if is_live else None,
         topics,
         Wanted(partitions=_numbers(given["partitions"]) if "partitions" in given else None),
-        _starting(given, topics, is_stream=is_stream),
+        starting,
         _ending(given, topics),
         _one_of(given, "control", ("false", "true")) == "true",
         Leniency(
-            _one_of(given, "damaged", ("fail", "skip")) == "skip", _one_of(given, "missing", ("fail", "skip")) == "skip"
+            _one_of(given, "damaged", ("fail", "skip")) == "skip",
+            _one_of(given, "missing", ("fail", "skip")) == "skip",
+            _one_of(given, "replaced", ("fail", "restart")) == "restart",
         ),
         _natural(given, "max_records_per_trigger") if "max_records_per_trigger" in given else None,
         given.get("code", ""),

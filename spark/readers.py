@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from goqueue.spark.choices import Choices
 from goqueue.spark.pushing import narrow
 from goqueue.spark.records.planning import SegmentPlan
-from goqueue.spark.records.ranges import check_partitions, plan_between
+from goqueue.spark.records.ranges import check_partitions, edges_met, plan_between
 from goqueue.spark.records.rows import read_rows
 from goqueue.spark.records.wanted import Wanted
 
@@ -64,6 +64,7 @@ class RecordsReader(DataSourceReader):
         choices, wanted, lenient = self._choices, self._wanted, self._choices.lenient
         edges, named = (choices.starting, choices.ending), choices.wanted.partitions or ()
         if choices.bootstrap is None:
+            edges = edges_met(choices.folder, *edges, restart=lenient.restart_replaced)
             check_partitions(choices.folder, choices.topics, named, *edges)
             planned = plan_between(
                 choices.folder,
@@ -77,7 +78,13 @@ class RecordsReader(DataSourceReader):
         from goqueue.spark.live.stretches import stretches
 
         found = stretches(
-            choices.bootstrap, choices.topics, wanted, *edges, partitions=named, skip_missing=lenient.skip_missing
+            choices.bootstrap,
+            choices.topics,
+            wanted,
+            *edges,
+            partitions=named,
+            skip_missing=lenient.skip_missing,
+            restart=lenient.restart_replaced,
         )
         return [StretchPartition(each, wanted) for each in found]
 

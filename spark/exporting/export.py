@@ -23,12 +23,12 @@ from goqueue.spark.exporting.manifest import (
     ExportError,
     Manifest,
     Span,
+    TopicExportedError,
     decode_manifest,
     encode_manifest,
     name_of,
     number_of,
 )
-from goqueue.transports.client.times import moment_of
 
 MANIFESTS = "_goqueue"
 STAGING = "_staging"
@@ -51,14 +51,14 @@ class Exported:
 
 
 class Export:
-    """A folder that a topic is exported into, export after export; `created_ms` is of the topic, if it is known."""
+    """A folder that a topic is exported into, export after export; `topic_id` is of the topic, if it is known."""
 
     def __init__(
-        self, folder: Folder, topic: str, told: Callable[[str], None] = lambda _: None, *, created_ms: int = 0
+        self, folder: Folder, topic: str, told: Callable[[str], None] = lambda _: None, *, topic_id: str = ""
     ) -> None:
         self._folder = folder
         self._topic = topic
-        self._created_ms = created_ms
+        self._topic_id = topic_id
         self._told = told
 
     def last(self) -> Manifest | None:
@@ -70,11 +70,16 @@ class Export:
         manifest = decode_manifest(f"{self._folder.path}/{name}", self._folder.read(name))
         if manifest.topic != self._topic:
             raise ExportError(f"{self._folder.path} holds the topic {manifest.topic!r}, not {self._topic!r}")
-        if self._created_ms and manifest.created_ms not in (0, self._created_ms):
-            made, again = (moment_of(at).isoformat(" ") for at in (manifest.created_ms, self._created_ms))
+        if manifest.topic_id and not self._topic_id:
             raise ExportError(
-                f"{self._folder.path} holds the topic {self._topic!r} of {made}; it was made again since, at {again}:"
-                " export it into another folder"
+                f"{self._folder.path} holds the topic {self._topic!r} with the id {manifest.topic_id}, and what is to"
+                " be exported does not say which topic it is: export it into another folder, or from the cluster"
+            )
+        if manifest.topic_id and manifest.topic_id != self._topic_id:
+            raise TopicExportedError(
+                f"{self._folder.path} holds the topic {self._topic!r} with the id {manifest.topic_id}; it was deleted"
+                f" and made again since, and has the id {self._topic_id}: export it into another folder, or move away"
+                " what is in this one"
             )
         return manifest
 
@@ -106,7 +111,7 @@ class Export:
             self._folder.remove(f"{STAGING}/{staging}")
             return Exported(None, mended, missed)
         manifest = self._manifest(number, staging, starts, ends, found, missed)
-        manifest.created_ms = self._created_ms or (0 if last is None else last.created_ms)
+        manifest.topic_id = self._topic_id
         if not self._folder.commit(f"{MANIFESTS}/{name_of(number)}", encode_manifest(manifest)):
             self._folder.remove(f"{STAGING}/{staging}")
             raise self._too_slow()

@@ -8,14 +8,17 @@ import secrets
 from collections.abc import Callable, Mapping
 from json import dumps
 
-from attrs import define
+from attrs import define, evolve
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from goqueue.spark.exporting.export import Export, Exported
 from goqueue.spark.exporting.folder import open_folder
 from goqueue.spark.exporting.manifest import ExportError, Span
-from goqueue.spark.live.bounds import created_ms, live_bounds
+from goqueue.spark.live.bounds import live_bounds, live_identity
+from goqueue.spark.reaching import reached, writable
 from goqueue.spark.records.bounds import bounds
+from goqueue.spark.records.edges import ID
+from goqueue.spark.records.identity import identity_of
 
 _RECORDS_A_FILE = 2_000_000
 # What Hive, and Spark with it, calls the folder of what has no value.
@@ -32,18 +35,23 @@ class Origin:
 
     def bounds(self) -> dict[int, tuple[int, int]]:
         """The first offset that is still there, and the end, by partition. Raises UnreadableError, OSError."""
-        if bool(self.path) == bool(self.bootstrap):
-            raise ExportError("export from where? Name a data folder, or a broker's host:port, and not both")
         return live_bounds(self.bootstrap, self.topic) if self.bootstrap else bounds(self.path, self.topic)
 
-    def created_ms(self) -> int:
-        """When the topic was made; 0 of a data folder, which does not say."""
-        return created_ms(self.bootstrap, self.topic) if self.bootstrap else 0
+    def identity(self) -> str:
+        """The topic's id, which no other of its name has; empty of a data folder that does not say.
 
-    def read(self, spark: SparkSession, starts: Mapping[int, int]) -> DataFrame:
-        """All records from some offsets on."""
+        Raises UnreadableError, ClientError, OSError.
+        """
+        if bool(self.path) == bool(self.bootstrap):
+            raise ExportError("export from where? Name a data folder, or a broker's host:port, and not both")
+        return live_identity(self.bootstrap, self.topic) if self.bootstrap else identity_of(self.path, self.topic)
+
+    def read(self, spark: SparkSession, starts: Mapping[int, int], topic_id: str) -> DataFrame:
+        """All records from some offsets on, of the topic with this id if there is one."""
         reader = spark.read.format("goqueue").option("topic", self.topic)
-        reader = reader.option("starting_offset", dumps({str(partition): at for partition, at in starts.items()}))
+        named: dict[str, int | str] = {ID: topic_id} if topic_id else {}
+        named |= {str(partition): at for partition, at in starts.items()}
+        reader = reader.option("starting_offset", dumps(named))
         return reader.option("bootstrap", self.bootstrap).load() if self.bootstrap else reader.load(self.path)
 
 
@@ -57,25 +65,29 @@ def export(
     told: Callable[[str], None] = lambda _: None,
 ) -> Exported:
     """Export what has come since the last export into the folder. Raises ExportError, UnreadableError."""
-    known = origin.bounds()
+    if origin.path:
+        origin = evolve(origin, path=reached(spark, [origin.path])[0])
+    folder = writable(spark, folder)
+    # The id first: if the topic is made again in between, reading names the id of the one before, and is refused.
+    topic_id, known = origin.identity(), origin.bounds()
 
     def stage(starts: Mapping[int, int], inside: str) -> dict[int, Span]:
         new = sum(end - starts[partition] for partition, (_, end) in known.items())
         told(f"{origin.topic}: {new:,} offsets in {len(known)} partitions have not been exported")
         if not new:
             return {}
-        _write(origin.read(spark, starts), inside, codec)
+        _write(origin.read(spark, starts, topic_id), inside, codec)
         # There may be no file: what is new may be compacted away, or be no records.
         return _spans(spark.read.schema("partition int, offset bigint").parquet(inside))
 
     beginnings = {partition: first for partition, (first, _) in known.items()}
-    work = Export(open_folder(spark, folder), origin.topic, told, created_ms=origin.created_ms())
+    work = Export(open_folder(spark, folder), origin.topic, told, topic_id=topic_id)
     for partition, exported in work.ends().items():
         _, end = known.get(partition, (0, 0))
         if end < exported:
             raise ExportError(
-                f"{origin.topic}/{partition} ends at offset {end}, and {folder} holds it up to {exported}: it was made"
-                " again since, or this is another one; export it into another folder"
+                f"{origin.topic}/{partition} ends at offset {end}, and {folder} holds it up to {exported}: it has"
+                " lost records, or this is another topic; export it into another folder"
             )
     return work.run(stage, beginnings, secrets.token_hex(8), allow_gaps=allow_gaps)
 

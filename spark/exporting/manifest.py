@@ -10,11 +10,15 @@ from attrs import asdict, define, field, fields
 
 from goqueue.core.errors import GoQueueError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class ExportError(GoQueueError):
     """An export cannot be carried out, and why."""
+
+
+class TopicExportedError(ExportError):
+    """The folder holds another topic of that name, which was deleted since."""
 
 
 @define
@@ -38,8 +42,8 @@ class Manifest:
     files: list[str]
     # Offsets that were gone before they could be read, [first, end) by partition.
     missed: dict[int, list[int]] = field(factory=dict)
-    # When the topic was made, in milliseconds since 1970, which tells it from another of its name; 0 where nobody knew.
-    created_ms: int = 0
+    # The topic's id, which tells it from another of its name; empty where nobody knew.
+    topic_id: str = ""
     version: int = FORMAT_VERSION
 
     @property
@@ -58,7 +62,10 @@ def decode_manifest(name: str, content: bytes) -> Manifest:
     try:
         said = json.loads(content)
         if said["version"] != FORMAT_VERSION:
-            raise ExportError(f"{name} has version {said['version']}; this release reads version {FORMAT_VERSION}")
+            raise ExportError(
+                f"{name} has version {said['version']}; this release reads version {FORMAT_VERSION}: export into"
+                " another folder"
+            )
         known = {one.name: said[one.name] for one in fields(Manifest)}
         known["spans"] = {int(partition): Span(**span) for partition, span in said["spans"].items()}
         known["missed"] = {int(partition): [*bounds] for partition, bounds in said["missed"].items()}

@@ -13,7 +13,7 @@ def live_bounds(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
         return {reach.partition: (reach.first, reach.end) for reach in cluster.reaches(topic)}
 
 
-def created_ms(bootstrap: str, topic: str) -> int:
-    """When a topic was made, in milliseconds since 1970. Raises as `live_bounds` does."""
+def live_identity(bootstrap: str, topic: str) -> str:
+    """The id of a topic, which no other of its name has. Raises as `live_bounds` does."""
     with Cluster(bootstrap_of(bootstrap)) as cluster:
-        return cluster.created_ms(topic)
+        return cluster.identity(topic)

@@ -19,7 +19,6 @@ from goqueue.transports.client.blocking_loop import BlockingLoop
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import error_of, failure_of
 from goqueue.transports.client.lost import ConnectionLost
-from goqueue.transports.client.times import milliseconds_of
 from goqueue.transports.client.topics import Partition, Topics
 
 # A broker's own bound is of the same size.
@@ -29,7 +28,10 @@ _LATEST_MS = (1 << 63) - 1
 
 @define
 class Reach:
-    """What a partition holds: offsets in [first, end), and about how many bytes; where its leader speaks gRPC."""
+    """What a partition holds: offsets in [first, end), and about how many bytes; where its leader speaks gRPC.
+
+    `topic_id` says which topic of that name it is of.
+    """
 
     topic: str
     partition: int
@@ -37,6 +39,7 @@ class Reach:
     end: int
     size_bytes: int
     leader: str
+    topic_id: str
 
 
 class Cluster:
@@ -74,14 +77,17 @@ class Cluster:
         """The names of all topics."""
         return sorted(topic.name for topic in self._loop.run(self._topics.list()))
 
-    def created_ms(self, topic: str) -> int:
-        """When a topic was made, in milliseconds since 1970; raises TopicNotFound."""
-        return milliseconds_of(self._loop.run(self._topics.describe(topic)).created, "created")
+    def identity(self, topic: str) -> str:
+        """The id of a topic, which no other of its name has; raises TopicNotFound."""
+        return self._loop.run(self._topics.describe(topic)).id
 
     def reaches(self, topic: str) -> list[Reach]:
         """Every partition of a topic; raises TopicNotFound."""
+        # The id is asked for before the ends: if the topic is made again in between, its ends are taken for those of
+        # the one before, and the fetches, which name that one's id, are refused.
+        topic_id = self.identity(topic)
         found = self._loop.run(self._topics.partitions(topic))
-        return [self.reach(each) for each in sorted(found, key=lambda each: each.partition)]
+        return [self.reach(each, topic_id) for each in sorted(found, key=lambda each: each.partition)]
 
     def find(self, topic: str, partition: int, moment_ms: int) -> int:
         """The offset of the first record at or after a moment; the partition's end if there is none."""
@@ -89,12 +95,15 @@ class Cluster:
         reply = self._loop.run(self._brokers.call("Messages/FindOffset", request, v1.FindOffsetReply, topic))
         return int(reply.offset)
 
-    def fetch(self, topic: str, partition: int, offset: int, wait_ms: int = 0) -> v1.FetchReply:
-        """Whole batches from the one on that holds an offset; raises OffsetOutOfRange and other ClientErrors."""
-        request = v1.FetchRequest(topic, partition, offset, FETCH_BYTES, wait_ms)
+    def fetch(self, topic: str, partition: int, offset: int, wait_ms: int = 0, topic_id: str = "") -> v1.FetchReply:
+        """Whole batches from the one on that holds an offset, of the topic with this id if one is said.
+
+        Raises OffsetOutOfRange, TopicReplaced and other ClientErrors.
+        """
+        request = v1.FetchRequest(topic, partition, offset, FETCH_BYTES, wait_ms, topic_id)
         return self._loop.run(self._brokers.call("Messages/Fetch", request, v1.FetchReply, topic))
 
-    def reach(self, found: Partition) -> Reach:
+    def reach(self, found: Partition, topic_id: str) -> Reach:
         """How far a partition reaches, of which some broker has told something."""
         first, end = found.start_offset, found.high_watermark
         if not found.is_exact:
@@ -102,7 +111,7 @@ class Cluster:
             # how far it reaches; at its end, that brings nothing else.
             told = self.fetch(found.topic, found.partition, self.find(found.topic, found.partition, _LATEST_MS))
             first, end = told.start_offset, told.high_watermark
-        return Reach(found.topic, found.partition, first, end, found.size_bytes, found.leader_address)
+        return Reach(found.topic, found.partition, first, end, found.size_bytes, found.leader_address, topic_id)
 
 
 def _tls(bootstrap: Bootstrap) -> ssl.SSLContext:

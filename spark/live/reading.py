@@ -16,15 +16,16 @@ from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import HEADER_BYTES, read_header, validate
 from goqueue.spark.live.cluster import Cluster
 from goqueue.spark.live.stretches import Stretch
-from goqueue.spark.records.edges import UnreadableError, note_missing
+from goqueue.spark.records.edges import TopicReplacedError, UnreadableError, note_missing
 from goqueue.spark.records.leniency import Leniency
 from goqueue.spark.records.rows import Origin, rows_of
 from goqueue.spark.records.segments import OnDamage, Run, Section
 from goqueue.spark.records.wanted import Wanted
-from goqueue.transports.client.errors import OffsetOutOfRange
+from goqueue.transports.client.errors import OffsetOutOfRange, TopicReplaced
 
 # Where nothing is there yet although it was when this was planned, as between leaders.
 _WAIT_MS = 1000
+_ADVICE = "Read it again from its beginning, a stream with a new checkpoint"
 
 _logger = logging.getLogger("goqueue.spark")
 
@@ -50,10 +51,13 @@ def read_stretch(
         patience = stretch.bootstrap.timeout_ns // (_WAIT_MS * 1_000_000) + 1
         while at < stretch.end:
             try:
-                reply = cluster.fetch(stretch.topic, stretch.partition, at, _WAIT_MS)
+                reply = cluster.fetch(stretch.topic, stretch.partition, at, _WAIT_MS, stretch.topic_id)
             except OffsetOutOfRange as error:
                 at = _after_gap(cluster, stretch, at, error, lenient)
                 continue
+            except TopicReplaced as error:
+                there = cluster.identity(stretch.topic)
+                raise TopicReplacedError(stretch.topic, stretch.topic_id, there, _ADVICE) from error
             if reply.next_offset > at:
                 yield from rows_of(origin, _run(reply.batches, on_damage))
                 at = reply.next_offset

@@ -19,13 +19,17 @@ from goqueue.transports.client.errors import TopicNotFound
 
 @define
 class Stretch:
-    """The offsets [first, end) of one partition; the cluster's `bootstrap` begins with the partition's leader."""
+    """The offsets [first, end) of one partition; the cluster's `bootstrap` begins with the partition's leader.
+
+    They are read of the topic with the id `topic_id` and of no other of its name.
+    """
 
     bootstrap: Bootstrap
     topic: str
     partition: int
     first: int
     end: int
+    topic_id: str
 
 
 def stretches(
@@ -37,16 +41,18 @@ def stretches(
     *,
     partitions: Sequence[int] = (),
     skip_missing: bool = False,
+    restart: bool = False,
 ) -> list[Stretch]:
     """What lies between the edges now, of some topics or of all; `partitions` must be there if topics are named.
 
-    Raises ClientError, UnreadableError.
+    With `restart` a topic that is another one than the edges name is read whole. Raises ClientError, UnreadableError.
     """
     found = []
     with Cluster(bootstrap) as cluster:
         for reach in reaches(cluster, topics, wanted, partitions, starting, ending, skip_missing=skip_missing):
-            place = reach.topic, reach.partition
-            first = beginning(cluster, reach, starting, skip_missing=skip_missing)
+            place, ids = (reach.topic, reach.partition), {reach.topic: reach.topic_id}
+            first = beginning(cluster, reach, starting.met_by(ids, restart=restart), skip_missing=skip_missing)
+            ending.met_by(ids, restart=False)
             first = max(first, wanted.first_offset)
             end = min(reach.end, wanted.end_offset, offset_at(cluster, reach, ending.of(*place)))
             if wanted.since_ms > 0 and first < end:
@@ -76,7 +82,10 @@ def reaches(
                 raise
             continue
         if topics:
-            check_named(topic, [each.partition for each in found], partitions, *edges)
+            # Of another topic the partitions that were named need not be there.
+            topic_id = found[0].topic_id if found else ""
+            meant = [each for each in edges if each.ids.get(topic, topic_id) == topic_id]
+            check_named(topic, [each.partition for each in found], partitions, *meant)
         yield from (each for each in found if wanted.has_partition(topic, each.partition))
 
 
@@ -108,4 +117,6 @@ def pieces(bootstrap: Bootstrap, reach: Reach, first: int, end: int, piece_bytes
     count = min(end - first, max(1, round(reach.size_bytes * share / piece_bytes)))
     borders = [first + (end - first) * number // count for number in range(count + 1)]
     leader = bootstrap.led_by(reach.leader)
-    return [Stretch(leader, reach.topic, reach.partition, one, other) for one, other in pairwise(borders)]
+    return [
+        Stretch(leader, reach.topic, reach.partition, one, other, reach.topic_id) for one, other in pairwise(borders)
+    ]

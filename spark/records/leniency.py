@@ -5,7 +5,8 @@ from attrs import define
 
 @define
 class Leniency:
-    """Damaged batches, and records that are gone."""
+    """Damaged batches, records that are gone, and what was not read of a topic that was made again since."""
 
     skip_damaged: bool = False
     skip_missing: bool = False
+    restart_replaced: bool = False

@@ -9,7 +9,18 @@ import pyarrow as pa
 
 from goqueue.spark.records.bounds import end_of, noted
 from goqueue.spark.records.columns import ARROW_SCHEMA
-from goqueue.spark.records.edges import EARLIEST, LATEST, Edge, Edges, Moment, check_named, check_start, note_missing
+from goqueue.spark.records.edges import (
+    EARLIEST,
+    LATEST,
+    Edge,
+    Edges,
+    Moment,
+    UnreadableError,
+    check_named,
+    check_start,
+    note_missing,
+)
+from goqueue.spark.records.identity import identity_of
 from goqueue.spark.records.planning import EVERYTHING, SegmentPlan, partitions_of, plan_partition
 from goqueue.spark.records.rows import read_rows
 from goqueue.spark.records.wanted import ENDLESS, Wanted
@@ -43,6 +54,25 @@ def plan_between(
         between = wanted & Wanted(first_offset=first, end_offset=end)
         planned += plan_partition(folder, topic, partition, between, whole=whole)
     return planned
+
+
+def edges_met(folder: str, starting: Edges, ending: Edges, *, restart: bool = False) -> tuple[Edges, Edges]:
+    """Edges where they are of the topics in a folder; with `restart` those of others begin at the beginning.
+
+    Raises UnreadableError where the folder does not say which topics it holds, TopicReplacedError, DamageError.
+    """
+    ids = {topic: _identity(folder, topic) for topic in (*starting.ids, *ending.ids)}
+    return starting.met_by(ids, restart=restart), ending.met_by(ids, restart=False)
+
+
+def _identity(folder: str, topic: str) -> str:
+    found = identity_of(folder, topic)
+    if not found:
+        raise UnreadableError(
+            f"{folder} does not say which topic {topic} it holds, since it has no metadata: whether it is the one whose"
+            " id was given cannot be known"
+        )
+    return found
 
 
 def check_partitions(folder: str, topics: Sequence[str], partitions: Sequence[int], *edges: Edges) -> None:

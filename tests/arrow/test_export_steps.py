@@ -11,7 +11,14 @@ import pytest
 
 from goqueue.spark.exporting.export import MANIFESTS, STAGING, Export, unfinished
 from goqueue.spark.exporting.folder import LocalFolder
-from goqueue.spark.exporting.manifest import ExportError, Span, decode_manifest, name_of, number_of
+from goqueue.spark.exporting.manifest import (
+    ExportError,
+    Span,
+    TopicExportedError,
+    decode_manifest,
+    name_of,
+    number_of,
+)
 
 T = TypeVar("T")
 _TOKENS = itertools.count()
@@ -180,19 +187,20 @@ def test_a_folder_holds_one_topic(tmp_path: Path) -> None:
 def test_a_topic_that_was_made_again_is_another_one_wherever_it_ends(tmp_path: Path) -> None:
     folder = LocalFolder(str(tmp_path))
     stage = staging(TOPIC_THEN, tmp_path)
-    # A data folder does not say when a topic was made; what is known stays known.
-    for created_ms, known_ms in ((0, 0), (1_700_000_000_000, 1_700_000_000_000), (0, 1_700_000_000_000)):
-        export_of = Export(folder, "orders", created_ms=created_ms)
+    # A copy of a data folder may not say which topic it holds; whoever does is believed from then on.
+    for topic_id in ("", "", "18bcfe56800-1", "18bcfe56800-1"):
+        export_of = Export(folder, "orders", topic_id=topic_id)
         ends = export_of.ends()
         longer = {partition: list(range(ends.get(partition, 0), ends.get(partition, 0) + 5)) for partition in range(2)}
         export_of.run(staging(longer, tmp_path), {0: 0, 1: 0}, f"t{next(_TOKENS)}")
         last = export_of.last()
         assert last is not None
-        assert last.created_ms == known_ms
-    with pytest.raises(
-        ExportError, match=r"the topic 'orders' of 2023-11-14 22:13:20\+00:00; it was made again since, at"
-    ):
-        Export(folder, "orders", created_ms=1_800_000_000_000).run(stage, {0: 0, 1: 0}, "again")
+        assert last.topic_id == topic_id
+    said = "the topic 'orders' with the id 18bcfe56800-1; it was deleted and made again since, and has the id 1a-2"
+    with pytest.raises(TopicExportedError, match=said):
+        Export(folder, "orders", topic_id="1a-2").run(stage, {0: 0, 1: 0}, "again")
+    with pytest.raises(ExportError, match="with the id 18bcfe56800-1, and what is to be exported does not say which"):
+        Export(folder, "orders").last()
 
 
 @pytest.mark.parametrize(
@@ -200,8 +208,8 @@ def test_a_topic_that_was_made_again_is_another_one_wherever_it_ends(tmp_path: P
     [
         (b"", "x is no manifest of an export"),
         (b"{}", "x is no manifest of an export: KeyError"),
-        (b'{"version": 2}', "x has version 2; this release reads version 1"),
-        (b'{"version": 1}', "x is no manifest of an export: KeyError"),
+        (b'{"version": 1}', "x has version 1; this release reads version 2: export into another folder"),
+        (b'{"version": 2}', "x is no manifest of an export: KeyError"),
         (b"[1]", "x is no manifest of an export: TypeError"),
     ],
 )

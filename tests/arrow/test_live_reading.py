@@ -1,5 +1,6 @@
 """Topics of a running broker read by ranges, and the steps of a stream over them, without Spark."""
 
+import json
 import logging
 import pickle
 from collections.abc import Sequence
@@ -18,10 +19,11 @@ from goqueue.spark.choices import choices_of
 from goqueue.spark.live import reading, stretches
 from goqueue.spark.live.bootstrap import Bootstrap
 from goqueue.spark.live.cluster import Cluster
+from goqueue.spark.live.progress import Kept
 from goqueue.spark.live.stream import TopicStreamReader
 from goqueue.spark.readers import PushingReader, RecordsReader, StretchPartition
 from goqueue.spark.records.columns import ARROW_SCHEMA
-from goqueue.spark.records.edges import UnreadableError
+from goqueue.spark.records.edges import TopicReplacedError, UnreadableError
 from goqueue.testing import Broker
 from goqueue.transports.client.connection import connect
 from goqueue.transports.client.errors import TopicNotFound
@@ -198,7 +200,7 @@ def test_a_partition_of_which_a_broker_has_only_heard_is_asked_of_its_leader(bro
         exact = cluster.reaches(topic)[0]
         heard = Partition(topic, 0, "another", broker.address, [], [], -1, -1, -1, exact.size_bytes)
         assert not heard.is_exact
-        assert cluster.reach(heard) == evolve(exact, leader=broker.address)
+        assert cluster.reach(heard, exact.topic_id) == evolve(exact, leader=broker.address)
 
 
 def test_a_batch_that_came_damaged_fails_the_task_or_is_stepped_over(
@@ -207,8 +209,8 @@ def test_a_batch_that_came_damaged_fails_the_task_or_is_stepped_over(
     class Rotten(Cluster):
         """A connection on which the third batch of every answer has a wrong byte."""
 
-        def fetch(self, topic: str, partition: int, offset: int, wait_ms: int = 0) -> v1.FetchReply:
-            reply = super().fetch(topic, partition, offset, wait_ms)
+        def fetch(self, topic: str, partition: int, offset: int, wait_ms: int = 0, topic_id: str = "") -> v1.FetchReply:
+            reply = super().fetch(topic, partition, offset, wait_ms, topic_id)
             content, at = bytearray(reply.batches), 0
             for _ in range(2):
                 at += read_header(memoryview(content)[at:]).size
@@ -231,11 +233,31 @@ def stream(broker: Broker, topic: str, **options: str) -> TopicStreamReader:
     return TopicStreamReader(choices_of(given, is_stream=True), OFFSET)
 
 
+def identity(broker: Broker, topic: str) -> str:
+    """The id of a topic."""
+    with connect(broker.address) as connection:
+        return connection.topics.describe(topic).id
+
+
+def kept(broker: Broker, topic: str, *offsets: int) -> Kept:
+    """Positions of the topic as it is now, by partition."""
+    by_partition: dict[str, int | str] = {str(number): offset for number, offset in enumerate(offsets)}
+    return {topic: {"id": identity(broker, topic)} | by_partition}
+
+
+def make_again(broker: Broker, topic: str, count: int, size: int = 10) -> None:
+    """Delete a topic and make it again, with so many messages in each partition."""
+    with connect(broker.address) as connection:
+        connection.topics.delete(topic)
+        connection.topics.create(topic, 2, config={"retention_hours": -1, "segment_bytes": 1 << 16})
+    fill(broker, topic, 0, count, size)
+
+
 def test_a_stream_goes_from_position_to_position_and_reads_each_record_once(broker: Broker, topic: str) -> None:
     follower = stream(broker, topic, max_records_per_trigger="30")
     assert follower.getDefaultReadLimit() == ReadMaxRows(30)
     at = follower.initialOffset()
-    assert at == {topic: {"0": 0, "1": 0}}
+    assert at == kept(broker, topic, 0, 0)
     found: list[list[int]] = [[], []]
     batches = 0
     while (end := follower.latestOffset(at, ReadMaxRows(30))) != at:
@@ -246,10 +268,10 @@ def test_a_stream_goes_from_position_to_position_and_reads_each_record_once(brok
         at, batches = end, batches + 1
     assert found == [[*range(COUNT)]] * 2
     assert batches == 4
-    assert follower.reportLatestOffset() == at == {topic: {"0": COUNT, "1": COUNT}}
+    assert follower.reportLatestOffset() == at == kept(broker, topic, COUNT, COUNT)
     assert follower.partitions(at, at) == []
     fill(broker, topic, COUNT, 5)
-    assert follower.latestOffset(at, ReadAllAvailable()) == {topic: {"0": COUNT + 5, "1": COUNT + 5}}
+    assert follower.latestOffset(at, ReadAllAvailable()) == kept(broker, topic, COUNT + 5, COUNT + 5)
     follower.stop()
 
 
@@ -260,17 +282,17 @@ def offsets_of_stream(follower: TopicStreamReader, planned: Sequence[InputPartit
 
 def test_what_is_available_at_the_start_bounds_a_stream_that_is_to_end(broker: Broker, topic: str) -> None:
     follower = stream(broker, topic, starting_offset="latest")
-    assert follower.initialOffset() == {topic: {"0": COUNT, "1": COUNT}}
+    assert follower.initialOffset() == kept(broker, topic, COUNT, COUNT)
     follower.prepareForTriggerAvailableNow()
     fill(broker, topic, COUNT, 5)
-    start = {topic: {"0": 10, "1": 20}}
-    assert follower.latestOffset(start, ReadAllAvailable()) == {topic: {"0": COUNT, "1": COUNT}}
+    start = kept(broker, topic, 10, 20)
+    assert follower.latestOffset(start, ReadAllAvailable()) == kept(broker, topic, COUNT, COUNT)
     follower.stop()
 
 
 def test_partitions_that_are_added_are_read_from_their_beginning(broker: Broker, topic: str) -> None:
     follower = stream(broker, topic)
-    start = {topic: {"0": COUNT}}
+    start = kept(broker, topic, COUNT)
     end = follower.latestOffset(start, ReadAllAvailable())
     planned = follower.partitions(start, end)
     assert offsets_of_stream(follower, planned) == [[*range(COUNT)]]
@@ -281,16 +303,16 @@ def test_a_stream_never_goes_back_and_says_what_is_gone(
     broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     follower = stream(broker, topic)
-    ahead = {topic: {"0": COUNT + 1, "1": 0}}
+    ahead = kept(broker, topic, COUNT + 1, 0)
     with pytest.raises(UnreadableError, match=f"/0 ends at offset {COUNT}, and the stream has read up to {COUNT + 1}"):
         follower.latestOffset(ahead, ReadAllAvailable())
-    gone = {topic: {"0": 0, "1": 0, "2": 5}}
+    gone = kept(broker, topic, 0, 0, 5)
     with pytest.raises(UnreadableError, match="/2 is gone, of which the stream has read up to offset 5"):
         follower.latestOffset(gone, ReadAllAvailable())
     lenient = stream(broker, topic, missing="skip")
-    assert lenient.latestOffset(gone, ReadAllAvailable()) == {topic: {"0": COUNT, "1": COUNT, "2": 5}}
+    assert lenient.latestOffset(gone, ReadAllAvailable()) == kept(broker, topic, COUNT, COUNT, 5)
     all_of_it = crowd(broker, topic)
-    start, end = {topic: {"0": 3, "1": COUNT}}, {topic: {"0": all_of_it, "1": COUNT}}
+    start, end = kept(broker, topic, 3, COUNT), kept(broker, topic, all_of_it, COUNT)
     begin = forget(broker, topic)
     with pytest.raises(UnreadableError, match=f"/0: the records from offset 3 up to {begin} are not there any more"):
         follower.partitions(start, end)
@@ -303,7 +325,7 @@ def test_a_stream_never_goes_back_and_says_what_is_gone(
 
 def test_a_topic_that_is_deleted_between_two_batches_is_missed(broker: Broker, topic: str) -> None:
     follower, everything = stream(broker, topic), stream(broker, "", missing="fail")
-    start, end = {topic: {"0": 3, "1": COUNT}}, {topic: {"0": COUNT, "1": COUNT}}
+    start, end = kept(broker, topic, 3, COUNT), kept(broker, topic, COUNT, COUNT)
     with connect(broker.address) as connection:
         connection.topics.delete(topic)
     with pytest.raises(TopicNotFound, match=topic):
@@ -312,3 +334,93 @@ def test_a_topic_that_is_deleted_between_two_batches_is_missed(broker: Broker, t
         everything.partitions(start, end)
     follower.stop()
     everything.stop()
+
+
+# --- topics that are made again
+
+
+@pytest.mark.parametrize("count", [3, COUNT, COUNT + 30])
+def test_a_topic_that_was_made_again_is_another_one_wherever_it_ends(broker: Broker, topic: str, count: int) -> None:
+    start = kept(broker, topic, 20, COUNT)
+    was = identity(broker, topic)
+    make_again(broker, topic, count)
+    follower = stream(broker, topic)
+    said = (
+        rf"{topic} was deleted and made again: .* the id {was}, .* the id {identity(broker, topic)}\. Start the query"
+    )
+    said += r" with a new checkpoint, or say option\('replaced', 'restart'\)"
+    with pytest.raises(TopicReplacedError, match=said) as replaced:
+        follower.latestOffset(start, ReadAllAvailable())
+    assert (replaced.value.topic, replaced.value.was) == (topic, was)
+    follower.prepareForTriggerAvailableNow()
+    with pytest.raises(TopicReplacedError, match=said):
+        follower.latestOffset(start, ReadMaxRows(5))
+    end: Kept = {topic: {"id": was, "0": COUNT, "1": COUNT}}
+    with pytest.raises(TopicReplacedError, match=said):
+        follower.partitions(start, end)
+    follower.stop()
+
+
+@pytest.mark.parametrize("count", [3, COUNT + 30])
+def test_a_stream_that_may_goes_on_at_the_beginning_of_a_topic_that_was_made_again(
+    broker: Broker, topic: str, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "goqueue.spark")
+    start, was = kept(broker, topic, 20, COUNT), identity(broker, topic)
+    follower = stream(broker, topic, replaced="restart")
+    follower.prepareForTriggerAvailableNow()
+    make_again(broker, topic, count)
+    # What was there when the query began is not there any more, and what is there now was not.
+    assert follower.latestOffset(start, ReadAllAvailable()) == start
+    again = stream(broker, topic, replaced="restart")
+    again.prepareForTriggerAvailableNow()
+    at = start
+    found: list[list[int]] = [[], []]
+    while (end := again.latestOffset(at, ReadMaxRows(7))) != at:
+        planned = again.partitions(at, end)
+        for one, numbers in zip(planned, offsets_of_stream(again, planned), strict=True):
+            assert isinstance(one, StretchPartition)
+            found[one.stretch.partition] += numbers
+        at = end
+    assert at == kept(broker, topic, count, count)
+    assert found == [[*range(count)]] * 2
+    assert f"of the one with the id {was} nothing is read any more" in caplog.text
+    # A batch that was planned before the topic was made again, and is tried again after that.
+    assert again.partitions(start, {topic: {"id": was, "0": COUNT, "1": COUNT}}) == []
+    again.stop()
+    follower.stop()
+
+
+def test_a_task_reads_nothing_of_a_topic_that_was_made_again_after_it_was_planned(broker: Broker, topic: str) -> None:
+    found = reader(broker, topic=topic, partitions="0")
+    planned = found.partitions()
+    make_again(broker, topic, COUNT)
+    with pytest.raises(TopicReplacedError, match="was deleted and made again"):
+        offsets(found, planned)
+
+
+def test_positions_of_a_batch_read_say_which_topic_they_are_of(broker: Broker, topic: str) -> None:
+    was = identity(broker, topic)
+    positions = json.dumps({topic: {"id": was, "0": 40, "1": "earliest"}})
+    assert read(broker, topic=topic, starting_offset=positions) == [[*range(40, COUNT)], [*range(COUNT)]]
+    make_again(broker, topic, COUNT + 30)
+    with pytest.raises(TopicReplacedError, match="Read it without the old positions, or say option"):
+        read(broker, topic=topic, starting_offset=positions)
+    with pytest.raises(TopicReplacedError, match="was deleted and made again"):
+        read(broker, topic=topic, ending_offset=positions.replace("earliest", "latest"))
+    whole = [[*range(COUNT + 30)]] * 2
+    assert read(broker, topic=topic, starting_offset=positions, replaced="restart") == whole
+    # Of another topic, partitions that it does not have say nothing.
+    more = json.dumps({topic: {"id": was, "7": 40}})
+    assert read(broker, topic=topic, starting_offset=more, replaced="restart") == whole
+
+
+def test_positions_without_an_id_are_refused(broker: Broker, topic: str) -> None:
+    follower = stream(broker, topic)
+    with pytest.raises(UnreadableError, match="do not say of which topic of that name they are"):
+        follower.latestOffset({topic: {"0": 3}}, ReadAllAvailable())
+    follower.stop()
+    with pytest.raises(UnreadableError, match="the option 'starting_offset' has 7 for the id of a topic"):
+        reader(broker, topic=topic, starting_offset='{"id": 7, "0": 1}')
+    with pytest.raises(UnreadableError, match="'replaced' says nothing where 'starting_offset' names no topic by its"):
+        reader(broker, topic=topic, replaced="restart")
