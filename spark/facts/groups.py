@@ -302,6 +302,9 @@ class Groups(Listener):
     def _rebalanced(self, before: Group, after: Group) -> None:
         """A generation begins: since when it was wanted and why, and how many partitions are to change hands."""
         since, reason = self._unrest.get(after.name, (self.notebook.at, None))
+        if not any(member.owned or member.target for member in before.members.values()):
+            # Nobody had anything, so nothing is divided anew: the group begins, or begins again.
+            reason = "began"
         targets = _targets(before)
         moves = sum(1 for slot, member in _targets(after).items() if targets.get(slot) != member)
         self.notebook.note(

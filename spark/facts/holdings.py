@@ -83,6 +83,10 @@ class Holdings:
     late: dict[int, Held] = field(factory=dict)
     # Under which epoch the ledger is written.
     epoch: int | None = None
+    # The topic that they are of, whichever has its name by now.
+    topic_id: int | None = None
+    # Whether the queue may have begun in this turn: nothing was known of it before, and no record of it was read yet.
+    is_new: bool = False
 
     def close(self, held: Held, first: int, end: int) -> list[Piece]:
         """Close a run of a lease, and forget the lease if that was all; what of the run was open."""

@@ -86,14 +86,18 @@ class Notebook:
         self._part += 1
         topic = columns.get("topic")
         if topic is not None and "topic_id" not in columns:
-            known = self._topics.get(str(topic))
-            columns["topic_id"] = None if known is None else known.topic.topic_id
+            columns["topic_id"] = self.topic_id(str(topic))
         cells = self._cells
         for name, value in columns.items():
             if value is not None:
                 cell = cells[name]
                 cell.rows.append(row)
                 cell.values.append(value)
+
+    def topic_id(self, topic: str) -> int | None:
+        """The id of the topic that has a name, as the node knows it."""
+        known = self._topics.get(topic)
+        return None if known is None else known.topic.topic_id
 
     def take_back(self) -> None:
         """Forget what was noted of this event."""

@@ -14,6 +14,7 @@ from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Unacknowledged
 from goqueue.core.records.batch import read_header
+from goqueue.core.records.claims import is_possible
 from goqueue.core.verbs import (
     Acks,
     Caller,
@@ -155,9 +156,11 @@ def _count_in(request: PublishBatch | Earlier) -> int:
     if isinstance(request, Earlier):
         return request.count
     try:
-        return read_header(request.batch).record_count
+        header = read_header(request.batch)
     except BatchError:
         return 0
+    # What claims more than it can have is refused, and says nothing.
+    return header.record_count if header.size == len(request.batch) and is_possible(header) else 0
 
 
 def _partition_of(records: list[NewRecord]) -> int | None:

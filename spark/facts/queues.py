@@ -5,12 +5,14 @@
     Returned    nacked, released, expired, lost with its member, left by it, or unheard: no poll waited for it any more
     Doomed      given up: tried too often, rejected, or expired by its own time
     Extended    a lease lasts longer, or less long
-    Restarted   the queue was reset, and all leases end; Cut: those beyond an offset; no record at all: the group ended
+    Restarted   the queue begins; or it was reset, and all leases end; or retention has taken all that it knew of
+    Cut         leases beyond an offset end; no record at all: the group ended
 
 A record does not say whether a failure was a nack, a time-out or the end of a member. A nack has a request that shows
 the receipt, and came before the lease was over. Of the others the lease was over, or its member was lost before that.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -54,6 +56,8 @@ class Queues:
         self._claims = claims
         self._node: Node
         self._live: WorkQueue | None = None
+        # Groups and topics of which a reset is under way, and how many.
+        self.resets: Counter[tuple[str, str]] = Counter()
         self._reads: dict[type, Callable[[Holdings, Any], None]] = {
             Delivered: self._delivered,
             Settled: self._settled,
@@ -71,16 +75,23 @@ class Queues:
         if read is not None:
             self._node, self._live = node, live
             read(holdings, record)
+        holdings.is_new = False
 
     def end(self, holdings: Holdings) -> None:
         """The group is no more."""
         self._take_back(holdings, 0, "ended")
 
+    def deleted(self, holdings: Holdings) -> None:
+        """The topic is no more, and whatever members have of it goes nowhere."""
+        for held in [*holdings.leases.values()]:
+            self._note_all("doomed", holdings, held, holdings.close(held, 0, held.pieces[-1].end), cause="deleted")
+
     def note(self, kind: str, holdings: Holdings, held: Held, piece: Piece, **columns: object) -> None:
         """A fact about a piece of a lease."""
         topic, partition = holdings.slot
         self._notebook.note(
-            kind, topic=topic, partition=partition, group=holdings.group, member=held.member or None,
+            kind, topic=topic, topic_id=holdings.topic_id, partition=partition, group=holdings.group,
+            member=held.member or None,
             first=piece.first, end=piece.end, attempt=piece.attempt, lane=piece.lane, lease=held.number,
             epoch=holdings.epoch, **columns,
         )  # fmt: skip
@@ -200,21 +211,37 @@ class Queues:
             self._note_all("doomed", holdings, held, pieces, cause=cause_of(reason), detail=detail)
 
     def _restarted(self, holdings: Holdings, record: Restarted) -> None:
-        self._take_back(holdings, 0, "reset")
+        """A queue is begun with such a record, is reset by one, and gets one when the partition begins beyond it."""
+        topic, partition = holdings.slot
+        led = self._node.led.streams.get(f"logs/{topic}/{partition}")
+        if (holdings.group, topic) in self.resets:
+            self._take_back(holdings, 0, "reset")
+        elif holdings.is_new:
+            # What it holds, if anything, was leased after this record in the same turn, and is told by records to come.
+            holdings.leases.clear()
+            self._note_restart(holdings, record.floor, "began")
+        elif led is not None and 0 < record.floor == led.log.start_offset:
+            self._end_run(holdings, 0, record.floor, "gone")
+            self._note_restart(holdings, 0, "gone")
+        else:
+            self._take_back(holdings, 0, "reset")
 
     def _cut(self, holdings: Holdings, record: Cut) -> None:
         self._take_back(holdings, record.reach, "cut")
 
     def _take_back(self, holdings: Holdings, first: int, cause: str) -> None:
         """All leases of messages from an offset on end, and whatever became of these is forgotten."""
-        topic, partition = holdings.slot
-        self._notebook.note(
-            "restarted", topic=topic, partition=partition, group=holdings.group, first=first, epoch=holdings.epoch,
-            cause=cause,
-        )  # fmt: skip
+        self._note_restart(holdings, first, cause)
         for held in [*holdings.leases.values()]:
             last = held.pieces[-1].end
             self._note_all("returned", holdings, held, holdings.close(held, first, last), cause=cause)
+
+    def _note_restart(self, holdings: Holdings, first: int, cause: str) -> None:
+        topic, partition = holdings.slot
+        self._notebook.note(
+            "restarted", topic=topic, topic_id=holdings.topic_id, partition=partition, group=holdings.group,
+            first=first, epoch=holdings.epoch, cause=cause,
+        )  # fmt: skip
 
     def _end_run(self, holdings: Holdings, first: int, end: int, cause: str) -> None:
         """Messages are no more, whoever has them."""

@@ -76,9 +76,11 @@ KINDS: Final[dict[str, str]] = {
     # --- messages on their way in
     "asked": "A client's publish came: topic, partition if one was named, count, bytes, client, "
     "detail the acks asked for.",
-    "keyed": "Single messages by key, summed up over a file; of some thousand keys those that came most often: topic, "
-    "key_hash, count, bytes since the key was counted, value by how much count may be too high, detail the key as "
-    "text if it is a short one.",
+    "keyed": "Messages that clients published by key, as far as the capture has their bytes, summed up over a file; of "
+    "some thousand keys those that came most often: topic, key_hash, count, bytes since the key was counted, value by "
+    "how much count may be too high, detail the key as text if it is a short one.",
+    "looked": "Of how many messages the capture has the keys, summed up over a file: topic, count, value how many "
+    "clients asked to publish in all.",
     "appended": "The leader took a batch into its log: side, first, end, count, bytes, epoch, lane, producer, "
     "producer_epoch, sequence, value the batch's CRC, since its request came, client if it is of one.",
     "copied": "A follower took a batch into its log: as for appended, peer the leader.",
@@ -121,10 +123,12 @@ KINDS: Final[dict[str, str]] = {
     "value by how many milliseconds a lease expired before its time, where that was half of it or more.",
     "extended": "A lease was made to end at due: group, member, first, end, attempt, lane, lease, since, cause as for "
     "acked.",
-    "doomed": "Messages are not delivered again: cause attempts, rejected, expired (ttl) or gone (by retention), "
-    "group, member, lease, attempt, lane, detail what the last attempt failed of, or the reason in words.",
-    "restarted": "A work queue forgot what it knew of its messages: group, topic, partition, first from which on, "
-    "cause reset, cut (the partition lost its end) or ended (the group).",
+    "doomed": "Messages are not delivered again: cause attempts, rejected, expired (ttl), gone (by retention) or "
+    "deleted (the topic was), group, member, lease, attempt, lane, detail what the last attempt failed of, or the "
+    "reason in words.",
+    "restarted": "A work queue began, or forgot what it knew of its messages: group, topic, partition, first from "
+    "which on; cause began (the group had none there), reset (somebody asked for it), gone (retention removed all it "
+    "knew of), cut (the partition lost its end) or ended (the group).",
     "buried": "A dead letter was stored: topic, partition, first, end of where it came from, group, attempt, detail "
     "where it is as topic/partition/offset, cause why.",
     "redriven": "Dead letters were sent back: topic the dead letters' one, partition, first, end, count, detail the "
@@ -140,7 +144,7 @@ KINDS: Final[dict[str, str]] = {
     "reconciling, stable) or deleted, detail its own settings as JSON.",
     "rebalanced": "A generation of a group began: group, epoch, count the partitions that are to change hands, since "
     "it was wanted, cause why (member_joined, member_left, session_expired, topics_changed, subscription_changed, "
-    "assignor_changed, coordinator_started).",
+    "assignor_changed, coordinator_started), or began where nobody had anything before.",
     "joined": "A member came: group, member, epoch, client, detail its instance id.",
     "left": "A member went: group, member, cause left, expired or replaced.",
     "owned": "A member may read a partition from here on: group, member, topic, partition, epoch the generation.",

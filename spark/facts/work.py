@@ -12,6 +12,7 @@ the file ends is noted there and then, as `pending`, since the next file begins 
 from collections.abc import Mapping
 
 from goqueue.core.capture.events import Event
+from goqueue.core.groups.verbs import ResetOffsets
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import Side
@@ -27,17 +28,20 @@ from goqueue.core.work.verbs import (
     PollWork,
     RejectWork,
     ReleaseWork,
+    ResetQueues,
     WorkDone,
 )
 from goqueue.spark.facts.claims import Claims
 from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.holdings import Held, Holdings, Piece, held_of
-from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
+from goqueue.spark.facts.inside import agreed_state
+from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener, Stream
 from goqueue.spark.facts.notebook import Notebook
 from goqueue.spark.facts.queues import Queues
 from goqueue.spark.facts.rooms import Slot, books_of
 
 _SHOWING = AckWork, NackWork, RejectWork, ExtendWork, ReleaseWork
+_RESETTING = ResetOffsets, ResetQueues
 # So many ledgers are looked at in a turn, whether they were read anew: all of them, where there are no more.
 _LOOKED_MAX = 16
 
@@ -51,8 +55,9 @@ class Work(Listener):
         self._queues = Queues(notebook, self._claims)
         self._holdings: dict[tuple[Slot, str], Holdings] = {}
         self._homes: dict[int, Holdings] = {}
-        # Which reading of a ledger the leases are of, and where looking goes on.
-        self._loads: dict[Slot, int] = {}
+        # Which reading of which ledger the leases are of, and where looking goes on. A topic that is made again, and a
+        # leader that comes again, has another ledger, whose readings are counted anew.
+        self._loads: dict[Slot, tuple[Book, int]] = {}
         self._looked = 0
         self._books: Mapping[Slot, Book] = {}
         self._streams: Mapping[str, Partition] = {}
@@ -61,10 +66,15 @@ class Work(Listener):
         """Receipts that are shown, answers, and ledgers."""
         return Hears(
             verbs={"take": self._taken},
-            asked=dict.fromkeys(_SHOWING, self._shown),
-            answered={**dict.fromkeys(_SHOWING, self._said), PollWork: self._polled},
-            forgotten=dict.fromkeys(_SHOWING, self._unheard),
+            asked={**dict.fromkeys(_SHOWING, self._shown), **dict.fromkeys(_RESETTING, self._reset_asked)},
+            answered={
+                **dict.fromkeys(_SHOWING, self._said),
+                **dict.fromkeys(_RESETTING, self._reset_over),
+                PollWork: self._polled,
+            },
+            forgotten={**dict.fromkeys(_SHOWING, self._unheard), **dict.fromkeys(_RESETTING, self._reset_unheard)},
             batches={Side.LEDGER: self._written},
+            dropped=self._dropped,
         )
 
     def begin(self, node: Node) -> list[tuple[int, Errand]]:
@@ -103,28 +113,47 @@ class Work(Listener):
         books = self._books
         if len(books) <= _LOOKED_MAX:
             for slot, book in books.items():
-                if self._loads.get(slot) != book.load:
+                if not self._is_known(slot, book):
                     self._look(slot, book)
             return
         slots = [*books]
         for at in range(self._looked, self._looked + _LOOKED_MAX):
             slot = slots[at % len(slots)]
-            if self._loads.get(slot) != books[slot].load:
+            if not self._is_known(slot, books[slot]):
                 self._look(slot, books[slot])
         self._looked = (self._looked + _LOOKED_MAX) % len(slots)
 
-    def _look(self, slot: Slot, book: Book) -> None:
-        """Take over the leases of a ledger, once it is read."""
+    def _is_known(self, slot: Slot, book: Book) -> bool:
+        known = self._loads.get(slot)
+        return known is not None and known[0] is book and known[1] == book.load
+
+    def _look(self, slot: Slot, book: Book, *, is_begun: bool = False) -> None:
+        """Take over the leases of a ledger, once it is read; `is_begun` where some of them are told by records too."""
         if not book.is_ready:
             return
-        self._loads[slot] = book.load
+        self._loads[slot] = book, book.load
         for key in [key for key in self._holdings if key[0] == slot]:
             self._drop(key)
         for group in book.queues:
             holdings, queue = self._of(slot, group, book), book.queues[group]
             window, has_lanes = queue.ledger.window, not queue.settings.key_ordered
+            # The record that a queue begins with may be still to come.
+            holdings.is_new = is_begun or window.floor == window.reach
             for lease in queue.ledger.leases.all():
                 holdings.leases[lease.number] = held_of(lease, window, has_lanes=has_lanes)
+
+    def _dropped(self, node: Node, stream: Stream) -> None:
+        """The node has a ledger no more; if that is so since its topic was deleted, nothing will end its leases."""
+        if stream.side is not Side.LEDGER:
+            return
+        slot = stream.topic, stream.partition
+        self._loads.pop(slot, None)
+        topic = agreed_state(node).topics.get(stream.topic)
+        for key in [key for key in self._holdings if key[0] == slot]:
+            holdings = self._holdings[key]
+            if topic is None or topic.topic_id != holdings.topic_id:
+                self._queues.deleted(holdings)
+            self._drop(key)
 
     def _drop(self, key: tuple[Slot, str]) -> None:
         holdings = self._holdings.pop(key)
@@ -136,9 +165,10 @@ class Work(Listener):
         if holdings is None:
             queue = book.queues.get(group)
             home = 0 if queue is None else queue.seal.home
-            holdings = self._holdings[slot, group] = Holdings(group, slot, home)
+            holdings = self._holdings[slot, group] = Holdings(group, slot, home, is_new=True)
             ledger = self._streams.get(f"logs/{slot[0]}/{slot[1]}/{Side.LEDGER.value}")
             holdings.epoch = None if ledger is None else ledger.leader_epoch
+            holdings.topic_id = self.notebook.topic_id(slot[0])
             if queue is not None:
                 self._homes[queue.seal.home] = self._homes[queue.seal.hashed_home] = holdings
         return holdings
@@ -150,8 +180,8 @@ class Work(Listener):
         book = self._books.get(slot)
         if book is None:
             return
-        if self._loads.get(slot) != book.load:
-            self._look(slot, book)
+        if not self._is_known(slot, book):
+            self._look(slot, book, is_begun=True)
         for key, value in entries_of(batch.content):
             if key in (MOVES_KEY, SECRET_KEY):
                 continue
@@ -165,6 +195,18 @@ class Work(Listener):
                 self._queues.read(node, book.queues.get(group), holdings, value)
 
     # --- requests and answers
+
+    def _reset_asked(self, node: Node, errand: Errand) -> None:
+        if not errand.request.dry_run:
+            self._queues.resets[errand.request.group, errand.request.topic] += 1
+
+    def _reset_over(self, node: Node, errand: Errand, reply: object) -> None:
+        self._reset_unheard(node, errand)
+
+    def _reset_unheard(self, node: Node, errand: Errand) -> None:
+        key = errand.request.group, errand.request.topic
+        if self._queues.resets[key] and not errand.request.dry_run:
+            self._queues.resets[key] -= 1
 
     def _shown(self, node: Node, errand: Errand) -> None:
         self._claims.add(errand, self._homes.get)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from goqueue.spark.reports.plots import Points, line
-from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.rows import Row, points, rows_of, slot_of
 from goqueue.spark.reports.section import Section, Table, shortened
 from goqueue.spark.reports.slots import SLOTS, slots_of
 from goqueue.spark.reports.units import COUNT, NANOSECONDS
@@ -35,7 +35,8 @@ _ALWAYS: Final = -1
 def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     """Counts and lateness by topic, over time and in all.
 
-    topic string, null in a row of all; time timestamp, null in a row of all times; scheduled, moved, cancelled,
+    topic string, null in a row of all; time timestamp, null in a row of all times; seconds double (how long that is);
+    scheduled, moved, cancelled,
     rescheduled, early, again bigint (messages; `again` only of all times); least_ns, p50_ns, p95_ns, p99_ns, p999_ns,
     most_ns bigint, null where nothing moved; pending bigint, at the end of the slot or of the facts, of a topic.
     """
@@ -66,7 +67,9 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     return (
         counted.join(pending, ["topic", "slot", "level"], "left")
         .join(again, ["topic", "level"], "left")
-        .select("topic", time.alias("time"), *_COUNTS, "early", "again", *_FIGURES, "pending")
+        .withColumn("time", time)
+        .withColumn("seconds", over.lasting(sf.col("time")))
+        .select("topic", "time", "seconds", *_COUNTS, "early", "again", *_FIGURES, "pending")
     )
 
 
@@ -102,13 +105,14 @@ def section(answer: pa.Table) -> Section:
     topics = sorted((row for row in rows if row["topic"] and row["time"] is None), key=lambda row: str(row["topic"]))
     over = [row for row in rows if row["topic"] is None and row["time"] is not None]
     found.words += _sentences(whole, topics)
+    slot = slot_of(over)
     if whole["moved"]:
-        series = {name: points(over, column) for column, name in _FIGURES.items()}
+        series = {name: points(over, column, slot) for column, name in _FIGURES.items()}
         # A logarithm has no place for what came early.
         is_log = whole["least_ns"] > 0
-        found.pictures.append(line("Delivered so long after they were due", series, NANOSECONDS, log=is_log))
+        found.pictures.append(line("Delivered so long after they were due", series, NANOSECONDS, slot, log=is_log))
     waiting = _waiting(rows, sorted(row["time"] for row in over))
-    found.pictures.append(line("Messages kept back, by topic", waiting, COUNT))
+    found.pictures.append(line("Messages kept back, by topic", waiting, COUNT, slot))
     found.tables.append(_table(topics))
     return found
 

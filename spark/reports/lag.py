@@ -7,13 +7,13 @@ many partitions there are.
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.spark.reports.backlog import BACKLOG, COLUMNS, KINDS, backlog
 from goqueue.spark.reports.plots import Points, line
-from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.rows import Row, points, rows_of, slot_of
 from goqueue.spark.reports.section import Section, shortened
 from goqueue.spark.reports.slots import SLOTS, Slots, slots_of
 from goqueue.spark.reports.units import COUNT, NANOSECONDS
@@ -25,8 +25,9 @@ METHOD: Final = (
     "Lag is the high watermark less what the group has committed, or, for a work queue, less the messages that are "
     "done, where those before the first that the facts speak of count as done. It is as of the end of each slot of "
     "time; the highest lag is that of any moment. Age is how long the first message that is not done has been visible; "
-    "what became visible before the facts begin is older than it says. Watermark and group may be of two nodes, whose "
-    "wall clocks may disagree."
+    "what became visible before the facts begin is older than it says. A topic that was deleted counts until then, and "
+    "one that was made again under its name from then on. Watermark and group may be of two nodes, whose wall clocks "
+    "may disagree."
 )
 
 PARTITIONS: Final = 64
@@ -35,7 +36,8 @@ PARTITIONS: Final = 64
 def answer(facts: DataFrame, slots: int = SLOTS, partitions: int = PARTITIONS) -> DataFrame:
     """Each group's lag over time: in each topic, and in the `partitions` in which groups were furthest behind.
 
-    group, topic string; partition int (null in a row of the topic); time timestamp; visible, done, lag bigint (sums in
+    group, topic string; partition int (null in a row of the topic); time timestamp, seconds double (how long
+    that slot is); visible, done, lag bigint (sums in
     a row of the topic); lag_max bigint (of a topic, that of its worst partition); age_ns bigint (likewise).
     """
     over = slots_of(facts, slots)
@@ -49,17 +51,20 @@ def answer(facts: DataFrame, slots: int = SLOTS, partitions: int = PARTITIONS) -
     ranked = worst.orderBy(sf.desc("most"), "group", "topic", "partition").limit(partitions).drop("most")
     each = rows.join(sf.broadcast(ranked), ["group", "topic", "partition"])
     return by_topic.unionByName(each).select(
-        "group", "topic", "partition", over.starts(sf.col("slot")).alias("time"), "visible", "done", "lag", "lag_max",
-        "age_ns",
+        "group", "topic", "partition", over.starts(sf.col("slot")).alias("time"),
+        over.lasting(sf.col("slot")).alias("seconds"), "visible", "done", "lag", "lag_max", "age_ns",
     )  # fmt: skip
 
 
 def backlogs(facts: DataFrame, slots: Slots) -> DataFrame:
     """A row for each group, partition and slot: see BACKLOG."""
-    begin, width, count = slots.begin, slots.width, slots.count
+    begin, width = slots.begin, slots.width
+    # The slots that end while a topic is there; another one that has its name is counted by itself.
+    counts = {key: min(max((end - begin) // width, 0), slots.count) for key, end in _ends(facts).items()}
 
     def of_partition(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
-        return backlog(table, key[0].as_py(), key[2].as_py(), begin, width, count)
+        topic, topic_id, partition = (one.as_py() for one in key)
+        return backlog(table, topic, partition, begin, width, counts.get((topic, topic_id), slots.count))
 
     is_data = sf.coalesce("side", sf.lit("data")) == "data"
     refused = (sf.col("kind") == "committed") & (sf.col("cause").isNotNull() | sf.col("end").isNull())
@@ -68,6 +73,18 @@ def backlogs(facts: DataFrame, slots: Slots) -> DataFrame:
     columns = chosen.join(read, ["topic", "partition"], "left_semi").withColumn("time_us", sf.unix_micros("time"))
     keyed = columns.select("topic", "topic_id", "partition", *COLUMNS)
     return keyed.groupBy("topic", "topic_id", "partition").applyInArrow(of_partition, from_arrow_schema(BACKLOG))
+
+
+def _ends(facts: DataFrame) -> dict[tuple[str, int], int]:
+    """When topics were deleted, in microseconds, or at the latest, since another one had the name by then."""
+    known = facts.where(sf.col("topic_id").isNotNull()).groupBy("topic", "topic_id")
+    is_deleted = (sf.col("kind") == "topic") & (sf.col("cause") == "deleted")
+    spans = known.agg(
+        sf.min(sf.unix_micros("time")).alias("first"), sf.min(sf.when(is_deleted, sf.unix_micros("time"))).alias("end")
+    )
+    following = sf.lead("first").over(Window.partitionBy("topic").orderBy("topic_id"))
+    ended = spans.withColumn("end", sf.least("end", following)).where(sf.col("end").isNotNull())
+    return {(row["topic"], row["topic_id"]): row["end"] for row in ended.collect()}
 
 
 def section(answer: pa.Table) -> Section:
@@ -83,8 +100,8 @@ def section(answer: pa.Table) -> Section:
     if len(order) > 20:
         found.words.append(f"{len(order) - 20} more groups and topics are not told of here, none further behind.")
     for figure, title, unit in (("lag", "Messages behind", COUNT), ("age_ns", "Age of what is next", NANOSECONDS)):
-        series: dict[str, Points] = {name: points(topics[name], figure) for name in order}
-        found.pictures.append(line(f"{title}, by group and topic", series, unit))
+        series: dict[str, Points] = {name: points(topics[name], figure, slot_of(rows)) for name in order}
+        found.pictures.append(line(f"{title}, by group and topic", series, unit, slot_of(rows)))
     worst = sorted(partitions, key=lambda name: (-_most(partitions[name], "lag_max"), name))
     header = ["group: topic/partition", "highest lag", "lag at the end", "highest age", "age at the end"]
     cells = [(name, *_figures(partitions[name])) for name in worst]

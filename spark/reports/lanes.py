@@ -20,7 +20,7 @@ from goqueue.core.work.shares import PRECEDENCE
 from goqueue.spark.reports.cells import OPEN, ranked
 from goqueue.spark.reports.dealing import COLUMNS, DEALT, LANES, ROWS, STARVED, Terms, dealt
 from goqueue.spark.reports.plots import bars, line
-from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.rows import Row, points, rows_of, slot_of
 from goqueue.spark.reports.section import Section, Table, shortened
 from goqueue.spark.reports.slots import SLOTS, slots_of
 from goqueue.spark.reports.units import COUNT, NANOSECONDS, SHARE
@@ -42,9 +42,9 @@ _LEVELS: Final = (["lane"], ["lane", "topic", "reader"], ["lane", "slot"])
 def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     """Deliveries and waits of each lane: in all, by topic and group, and over time.
 
-    lane string; topic, group string, time timestamp, each null where a row is of all of them; messages bigint, leased
-    for the first time; share, wanted double, of all lanes of the row's topic, group and time; p50_ns, p95_ns, p99_ns,
-    p999_ns, max_ns bigint; starved bigint, messages that had waited too long.
+    lane string; topic, group string, time timestamp, each null where a row is of all of them; seconds double (how long
+    that time is); messages bigint, leased for the first time; share, wanted double, of all lanes of the row's topic,
+    group and time; p50_ns, p95_ns, p99_ns, p999_ns, max_ns bigint; starved bigint, messages that had waited too long.
     """
     over = slots_of(facts, slots)
     keys = ["lane", "topic", "reader", "slot"]
@@ -70,7 +70,8 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     names = sf.array(*(sf.lit(name) for name in LANES))
     return joined.withColumn("all", every).select(
         sf.get(names, sf.col("lane")).alias("lane"), "topic", sf.col("reader").alias("group"),
-        over.starts(sf.col("slot")).alias("time"), sf.col("dealt").alias("messages"),
+        over.starts(sf.col("slot")).alias("time"), over.lasting(sf.col("slot")).alias("seconds"),
+        sf.col("dealt").alias("messages"),
         sf.try_divide("dealt", "all").alias("share"), sf.try_divide("due", "all").alias("wanted"), *_PERCENTILES,
         "starved",
     )  # fmt: skip
@@ -128,8 +129,8 @@ def section(answer: pa.Table) -> Section:
     timed = [row for row in rows if row["time"] is not None]
     over = {each["lane"]: [row for row in timed if row["lane"] == each["lane"]] for each in whole}
     for column, title in (("p99_ns", "Wait until the first lease, p99"), ("max_ns", "Wait until the first lease, max")):
-        series = {lane: points(of, column) for lane, of in over.items()}
-        found.pictures.append(line(f"{title}, by lane", series, NANOSECONDS, log=True))
+        series = {lane: points(of, column, slot_of(timed)) for lane, of in over.items()}
+        found.pictures.append(line(f"{title}, by lane", series, NANOSECONDS, slot_of(timed), log=True))
     found.tables.append(_table("Lanes", whole, ""))
     queues = [row for row in rows if row["topic"] is not None]
     queues.sort(key=lambda row: (row["topic"], row["group"], order.index(row["lane"])))

@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.spark.reports.cells import CELLS, ranked
 from goqueue.spark.reports.plots import line
-from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.rows import Row, points, rows_of, slot_of
 from goqueue.spark.reports.section import Section, Table, shortened
 from goqueue.spark.reports.slots import SLOTS, Slots, slots_of
 from goqueue.spark.reports.units import COUNT, NANOSECONDS
@@ -25,7 +25,9 @@ TITLE: Final = "Latency"
 QUESTION: Final = "How long did each stage take that a message goes through, from its publish to its acknowledgement?"
 METHOD: Final = (
     "Each stage is measured on one clock: that of the node that led the partition, and for `answer` that of the node "
-    "which was asked; but those of exclusive groups are between the wall clocks of the leader and the coordinator. "
+    "which was asked; but those of exclusive groups are between the wall clocks of the leader and the coordinator. A "
+    "node reads its clock once a turn of its loop, and a publish is in the leader's log in the turn in which it is "
+    "taken up: what it waits for that turn is not measured. "
     "Messages are counted, not batches, in the slot of time in which their wait ended. A percentile is the longest of "
     "the waits within 1.6 % of each other that the share falls among. For a reader only what became visible while it "
     "was there counts, and only when sent first. What a cut took back counts as come and answered, and as nothing else."
@@ -36,25 +38,31 @@ _DRAWN = ("persist", "replicate", "answer", "deliver", "acknowledge")
 # Which rows there are: those of a whole stage, of its topics, of its readers, and each of the first two over time.
 _LEVELS = [(), ("topic",), ("reader",), ("slot",), ("topic", "slot")]
 _FIGURES = ["messages", *_SAID, "open"]
+# The reader of a stage that has none; members and groups have names.
+_NOBODY = ""
 
 
 def answer(facts: DataFrame, slots: int = SLOTS, internal: bool = False) -> DataFrame:
     """Percentiles of each stage: of all, by topic, by reader, over time, and by topic over time.
 
-    stage string; topic, reader string, time timestamp, each null where a row is of all of them; messages bigint;
+    stage string; topic, reader string, time timestamp, each null where a row is of all of them; seconds double (how
+    long that time is); messages bigint;
     p50_ns, p95_ns, p99_ns, p999_ns, max_ns bigint, null without messages; open bigint, messages that waited still.
     """
     over = slots_of(facts, slots)
     keys = ["stage", "topic", "reader", "slot"]
     # Summed up over partitions first: each row is then taken as often as there are levels.
     amounts = [sf.sum("messages").alias("messages"), sf.max("longest_ns").alias("longest_ns")]
-    of_topics = cells_of(facts, over, internal=internal).groupBy(*keys, "cell").agg(*amounts)
+    cells = cells_of(facts, over, internal=internal).withColumn("reader", sf.coalesce("reader", sf.lit(_NOBODY)))
+    of_topics = cells.groupBy(*keys, "cell").agg(*amounts)
     summed = of_topics.groupingSets(
         [[sf.col(name) for name in ("stage", "cell", *level)] for level in _LEVELS], *keys, "cell"
     ).agg(*amounts, sf.grouping_id().alias("level"))
-    return ranked(summed, [*keys, "level"]).select(
-        "stage", "topic", "reader", over.starts(sf.col("slot")).alias("time"), *_FIGURES
-    )
+    # By reader, a stage that has none would be there once more as a whole.
+    return ranked(summed, [*keys, "level"]).where(~sf.col("reader").eqNullSafe(_NOBODY)).select(
+        "stage", "topic", "reader", over.starts(sf.col("slot")).alias("time"),
+        over.lasting(sf.col("slot")).alias("seconds"), *_FIGURES,
+    )  # fmt: skip
 
 
 def cells_of(facts: DataFrame, slots: Slots, internal: bool = False) -> DataFrame:
@@ -94,8 +102,8 @@ def section(answer: pa.Table) -> Section:
     for stage, words in STAGES.items():
         over = [row for row in rows if row["stage"] == stage and _is_of(row, "time")]
         if stage in _DRAWN and over:
-            series = {name: points(over, column) for column, name in _SAID.items()}
-            found.pictures.append(line(words, series, NANOSECONDS, log=True))
+            series = {name: points(over, column, slot_of(over)) for column, name in _SAID.items()}
+            found.pictures.append(line(words, series, NANOSECONDS, slot_of(over), log=True))
     found.tables.append(_table("Stages", [stages[stage] for stage in STAGES if stage in stages]))
     for level in ("topic", "reader"):
         some = [row for row in rows if _is_of(row, level)]

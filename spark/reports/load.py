@@ -11,9 +11,9 @@ from pyspark.sql import functions as sf
 
 from goqueue.spark.reports.cells import cell_within, ranked
 from goqueue.spark.reports.plots import Points, line, stacked
-from goqueue.spark.reports.rows import Row, points, rows_of
+from goqueue.spark.reports.rows import Row, points, rows_of, slot_of
 from goqueue.spark.reports.section import Section, shortened
-from goqueue.spark.reports.slots import SLOTS, slots_of
+from goqueue.spark.reports.slots import SLOTS, Slots, slots_of
 from goqueue.spark.reports.units import BYTES, COUNT, NANOSECONDS, Unit, counting, per_second
 
 NAME: Final = "load"
@@ -24,7 +24,8 @@ METHOD: Final = (
     "copied are those it took as a follower. Out is what it sent to readers and members, replays and retries included; "
     "of shared groups the facts know no bytes. A sync's cost is from when it was asked for until it ended, waiting for "
     "the one before it included. A percentile of syncs is the longest of those within 1.6 % of each other that the "
-    "share falls among. Turns are of the node's loop: all that came in by then is one."
+    "share falls among. Turns are of the node's loop: all that came in by then is one. Events and turns are counted by "
+    "the second, and are spread evenly over theirs."
 )
 
 KINDS: Final = ("appended", "copied", "fetched", "polled", "leased", "durable", "load", "refused")
@@ -60,9 +61,9 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     without syncs).
     """
     over = slots_of(facts, slots)
-    chosen = facts.where(sf.col("kind").isin(*KINDS))
+    chosen = _spread(facts.where(sf.col("kind").isin(*KINDS)), over)
     cost = sf.when(sf.col("kind") == "durable", sf.col("at") - sf.col("since"))
-    cells = chosen.groupBy("node", over.number(sf.col("time")).alias("slot"), cell_within(cost).alias("cell")).agg(
+    cells = chosen.groupBy("node", "slot", cell_within(cost).alias("cell")).agg(
         *(sf.sum(amount).alias(name) for name, amount in _amounts().items()),
         sf.count(cost).alias("messages"),
         sf.max(cost).alias("longest_ns"),
@@ -78,11 +79,44 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
     totals = summed.groupBy(*by).agg(*(sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in AMOUNTS))
     # Nulls do not meet in a join, but they do in a group.
     found = totals.unionByName(costs, allowMissingColumns=True).groupBy(*by)
-    seconds = sf.when(sf.col("slot").isNull(), sf.lit(over.count * over.seconds)).otherwise(sf.lit(over.seconds))
     return found.agg(*(sf.max(name).alias(name) for name in (*AMOUNTS, *_COSTS))).select(
-        "node", over.starts(sf.col("slot")).alias("time"), seconds.alias("seconds"), *AMOUNTS,
+        "node", over.starts(sf.col("slot")).alias("time"), over.lasting(sf.col("slot")).alias("seconds"), *AMOUNTS,
         *(sf.col(name).alias(f"sync_{name}") for name in _COSTS),
     )  # fmt: skip
+
+
+def _spread(chosen: DataFrame, over: Slots) -> DataFrame:
+    """The facts with the slot that each is of; those of a second are taken apart, by the slots that it reaches into.
+
+    What is shared out is whole numbers: of a second each slot gets what has come by its end, less what had come by its
+    beginning, so that nothing is lost or made up.
+    """
+    is_load = sf.col("kind") == "load"
+    at_once = chosen.where(~is_load).withColumn("slot", over.number(sf.col("time")))
+    noted_us = sf.unix_micros("time")
+    begin = noted_us - sf.floor((sf.col("at") - sf.col("since")) / 1000)
+    first, last = sf.lit(over.begin), sf.lit(over.end)
+    # A second may have begun before anything that was read, and none ends after its fact was noted.
+    begin = sf.greatest(sf.least(begin, last - 1), first)
+    end = sf.greatest(sf.least(begin + 1_000_000, noted_us, last), begin + 1)
+    seconds = chosen.where(is_load).withColumns({"begin_us": begin, "end_us": end})
+    numbers = sf.sequence(_slot_at("begin_us", over), _slot_at(sf.col("end_us") - 1, over))
+    pieces = seconds.withColumn("slot", sf.explode(numbers))
+    from_us = sf.greatest(first + sf.col("slot").cast("bigint") * over.width, "begin_us")
+    to_us = sf.least(first + (sf.col("slot").cast("bigint") + 1) * over.width, "end_us")
+    shared = {name: _come_by(name, to_us) - _come_by(name, from_us) for name in ("count", "value")}
+    return at_once.unionByName(pieces.withColumns(shared).drop("begin_us", "end_us"))
+
+
+def _slot_at(micros: Column | str, over: Slots) -> Column:
+    place = sf.col(micros) if isinstance(micros, str) else micros
+    return sf.floor((place - sf.lit(over.begin)) / sf.lit(over.width)).cast("int")
+
+
+def _come_by(name: str, moment_us: Column) -> Column:
+    """How much of a second's amount had come by a moment in it, if it came evenly."""
+    share = (moment_us - sf.col("begin_us")) / (sf.col("end_us") - sf.col("begin_us"))
+    return sf.round(sf.col(name) * share).cast("bigint")
 
 
 def _amounts() -> dict[str, Column]:
@@ -122,17 +156,17 @@ def section(answer: pa.Table) -> Section:
     for column, title in _DRAWN.items():
         if any(row[column] for row in wholes):
             series = {node: _rates(of, column) for node, of in over.items()}
-            found.pictures.append(stacked(title, series, per_second(AMOUNTS[column])))
+            found.pictures.append(stacked(title, series, per_second(AMOUNTS[column]), slot_of(rows)))
     if any(row["syncs"] for row in wholes):
-        costs = {node: points(of, "sync_p99_ns") for node, of in over.items()}
-        found.pictures.append(line("A sync, 99th percentile, by node", costs, NANOSECONDS, log=True))
+        costs = {node: points(of, "sync_p99_ns", slot_of(rows)) for node, of in over.items()}
+        found.pictures.append(line("A sync, 99th percentile, by node", costs, NANOSECONDS, slot_of(rows), log=True))
     header = ["node", *(f"{name.replace('_', ' ')} /s" for name in AMOUNTS), "sync p50", "p99", "max", "bytes a sync"]
     found.tables.append(shortened("Averages over all of the time", header, [_cells(row) for row in wholes]))
     return found
 
 
 def _rates(rows: list[Row], column: str) -> Points:
-    return points(rows, column, 1 / rows[0]["seconds"]) if rows else []
+    return points(rows, column, slot_of(rows), 1 / rows[0]["seconds"]) if rows else []
 
 
 def _sentence(row: Row) -> str:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from attrs import define
 
 from goqueue.spark.reports.canvas import TONES, WIDTH, Canvas, Frame, short, stroke, tint
-from goqueue.spark.reports.units import Unit, decades, marks, time_marks, worded_time
+from goqueue.spark.reports.units import NANOSECONDS, Unit, decades, marks, time_marks, worded_time
 
 Points: TypeAlias = Sequence[tuple[int, float | None]]
 Series: TypeAlias = Mapping[str, Points]
@@ -41,17 +41,17 @@ class Span:
     words: str = ""
 
 
-def line(title: str, series: Series, unit: Unit, *, log: bool = False) -> str:
-    """Values over time, a line each; with `log`, values of zero and less are gaps."""
+def line(title: str, series: Series, unit: Unit, slot: int, *, log: bool = False) -> str:
+    """Values over time, a line each, of slots of so many microseconds; with `log`, values of zero and less are gaps."""
     shown = _first_of(series, TONES)
     points = {name: thinned(_positive(of) if log else of) for name, of in shown.items()}
     values = [value for of in points.values() for _, value in of if value is not None]
     if not values:
         return _empty(title)
     canvas = Canvas(title, 0)
-    frame = _framed(canvas, points, _left_out(series, shown))
+    frame = _framed(canvas, points, slot, _left_out(series, shown))
     frame.place, rules = _scale(min(values), max(values), unit, log=log)
-    _axes(canvas, frame, unit, rules, log=log)
+    _axes(canvas, frame, unit, rules, slot, log=log)
     for tone, of in enumerate(points.values()):
         canvas.path(_trace(frame, of), stroke(tone))
     _slices(canvas, frame, points, unit)
@@ -59,17 +59,18 @@ def line(title: str, series: Series, unit: Unit, *, log: bool = False) -> str:
     return canvas.svg()
 
 
-def stacked(title: str, series: Series, unit: Unit) -> str:
-    """Shares of a sum over time: areas on each other, each value holding for a step; gaps count as zero."""
+def stacked(title: str, series: Series, unit: Unit, slot: int) -> str:
+    """Shares of a sum over time: areas on each other, each value holding for its slot; gaps count as zero.
+
+    A slot is so many microseconds long, and no two points of a series are nearer to each other.
+    """
     shown = _summed(series)
     times = sorted({at for of in shown.values() for at, _ in of})
     if not times:
         return _empty(title)
-    step = _step(times)
-    # Where nothing is known of a step, the sum goes down to zero, and not on as it was.
-    times = sorted({*times, *(at + step for at, after in pairwise(times) if after > at + step)})
+    assert all(after - at >= slot for at, after in pairwise(times)), "slots must not overlap"
     canvas = Canvas(title, 0)
-    frame = _framed(canvas, shown, [])
+    frame = _framed(canvas, shown, slot, [])
     floor = dict.fromkeys(times, 0.0)
     layers: list[tuple[dict[int, float], dict[int, float]]] = []
     for of in shown.values():
@@ -78,11 +79,10 @@ def stacked(title: str, series: Series, unit: Unit) -> str:
         roof = {at: floor[at] + values.get(at, 0.0) for at in times}
         layers.append((floor, roof))
         floor = roof
-    frame.end = max(frame.end, times[-1] + step)
     frame.place, rules = _scale(0, max(floor.values()), unit)
-    _axes(canvas, frame, unit, rules)
+    _axes(canvas, frame, unit, rules, slot)
     for tone, (low, high) in enumerate(layers):
-        canvas.path(_area(frame, low, high, step), tint(tone))
+        canvas.path(_area(frame, low, high, slot), tint(tone))
     _slices(canvas, frame, shown, unit)
     _tell(canvas, shown, unit)
     return canvas.svg()
@@ -146,15 +146,15 @@ def timeline(title: str, rows: Sequence[tuple[str, Sequence[Span]]], tones: Sequ
     return canvas.svg()
 
 
-def heat(title: str, rows: Sequence[tuple[str, Points]], unit: Unit) -> str:
-    """Values over time, a row a thing, the more the darker, from none to the highest of all."""
+def heat(title: str, rows: Sequence[tuple[str, Points]], unit: Unit, slot: int) -> str:
+    """Values over time, a row a thing, the more the darker, from none to the highest of all; slots in microseconds."""
     times = sorted({at for _, of in rows for at, _ in of})
     high = max((value for _, of in rows for _, value in of if value is not None), default=0.0)
     if not times or high <= 0:
         return _empty(title)
-    begin, end = times[0], times[-1] + _step(times)
+    begin, end = times[0], times[-1] + slot
     canvas = Canvas(title, 0)
-    top = _headed(canvas, [], [f"darkest: {unit.worded(high)}", *_rest(len(rows), "rows")])
+    top = _headed(canvas, [], [f"darkest: {unit.worded(high)} in {_width(slot)}", *_rest(len(rows), "rows")])
     left = min(max(len(name) for name, _ in rows) * 6.4 + 16, 240.0)
     height = 18 * min(len(rows), ROWS_MAX)
     frame = Frame(left, WIDTH - 16, top, top + height, begin, end, float)
@@ -164,7 +164,7 @@ def heat(title: str, rows: Sequence[tuple[str, Points]], unit: Unit) -> str:
         y = top + 18 * index
         canvas.text(left - 6, y + 12, _clipped(name, 36), "end")
         peak = max((value or 0.0, at) for at, value in of) if of else (0.0, begin)
-        for step, boxes in _shades(frame, of, high).items():
+        for step, boxes in _shades(frame, of, high, slot).items():
             canvas.shade("".join(f"M{short(x)} {short(y + 1)}h{short(w)}v16h-{short(w)}z" for x, w in boxes), step / 8)
         said = f"{name}: highest {unit.worded(peak[0])} at {worded_time(peak[1])}"
         canvas.box(left, y, frame.right - left, 18, "over", said)
@@ -189,9 +189,9 @@ def thinned(points: Points, limit: int = POINTS_MAX) -> list[tuple[int, float | 
     return kept
 
 
-def _step(times: Sequence[int]) -> int:
-    """How long a value holds: until the next one came, where they came fastest."""
-    return min((after - at for at, after in pairwise(times)), default=1)
+def _width(slot: int) -> str:
+    """How long a slot is, for a person."""
+    return NANOSECONDS.worded(slot * 1000)
 
 
 def _positive(points: Points) -> Points:
@@ -238,11 +238,11 @@ def _headed(canvas: Canvas, names: Sequence[str], remarks: Sequence[str]) -> flo
     return top - 4
 
 
-def _framed(canvas: Canvas, series: Series, remarks: Sequence[str]) -> Frame:
+def _framed(canvas: Canvas, series: Series, slot: int, remarks: Sequence[str]) -> Frame:
     top = _headed(canvas, list(series), remarks) + 12
     canvas.height = int(top + _BODY + 38)
     times = [at for of in series.values() for at, _ in of]
-    return Frame(_LEFT, WIDTH - 16, top, top + _BODY, min(times), max(times), float)
+    return Frame(_LEFT, WIDTH - 16, top, top + _BODY, min(times), max(times) + slot, float)
 
 
 def _scale(low: float, high: float, unit: Unit, *, log: bool = False) -> tuple[Place, list[tuple[float, str]]]:
@@ -255,10 +255,13 @@ def _scale(low: float, high: float, unit: Unit, *, log: bool = False) -> tuple[P
     return lambda value: (value - begin) / (end - begin), worded
 
 
-def _axes(canvas: Canvas, frame: Frame, unit: Unit, rules: Sequence[tuple[float, str]], *, log: bool = False) -> None:
+def _axes(
+    canvas: Canvas, frame: Frame, unit: Unit, rules: Sequence[tuple[float, str]], slot: int, *, log: bool = False
+) -> None:
     frame.ruled(canvas, rules, time_marks(int(frame.begin), int(frame.end)))
     frame.dated(canvas)
-    canvas.text(frame.left - 60, frame.bottom + 30, f"{unit.name}, logarithmic" if log else unit.name, "dim")
+    words = f"{unit.name}, logarithmic" if log else unit.name
+    canvas.text(frame.left - 60, frame.bottom + 30, f"{words}; slots of {_width(slot)}", "dim")
 
 
 def _trace(frame: Frame, points: Points) -> str:
@@ -275,17 +278,24 @@ def _trace(frame: Frame, points: Points) -> str:
     return "".join(steps)
 
 
-def _area(frame: Frame, low: Mapping[int, float], high: Mapping[int, float], step: int) -> str:
-    if all(high[at] == low[at] for at in low):
-        return ""
-    edges = [(at, min(at + step, after)) for at, after in zip(low, [*list(low)[1:], 1 << 62], strict=True)]
-    roof = "".join(_flat(frame, begin, end, high[begin]) for begin, end in edges)
-    floor = "".join(_flat(frame, end, begin, low[begin]) for begin, end in reversed(edges))
-    return f"M{short(frame.x(edges[0][0]))} {short(frame.bottom)}{roof}{floor}Z"
+def _area(frame: Frame, low: Mapping[int, float], high: Mapping[int, float], slot: int) -> str:
+    """What lies between two heights, slot by slot; those that meet are one figure, and no figure spans a gap."""
+    figures: list[list[int]] = []
+    for at in low:
+        if high[at] <= low[at]:
+            continue
+        if figures and figures[-1][-1] + slot == at:
+            figures[-1].append(at)
+        else:
+            figures.append([at])
+    return "".join(_figure(frame, low, high, slot, figure) for figure in figures)
 
 
-def _flat(frame: Frame, begin: int, end: int, value: float) -> str:
-    return f"H{short(frame.x(begin))}V{short(frame.y(value))}H{short(frame.x(end))}"
+def _figure(frame: Frame, low: Mapping[int, float], high: Mapping[int, float], slot: int, times: Sequence[int]) -> str:
+    """Along the roof of slots that follow one another, and back along the floor."""
+    roof = "".join(f"V{short(frame.y(high[at]))}H{short(frame.x(at + slot))}" for at in times)
+    floor = "".join(f"V{short(frame.y(low[at]))}H{short(frame.x(at))}" for at in reversed(times))
+    return f"M{short(frame.x(times[0]))} {short(frame.y(low[times[0]]))}{roof}{floor}Z"
 
 
 def _slices(canvas: Canvas, frame: Frame, series: Series, unit: Unit) -> None:
@@ -351,16 +361,15 @@ def _stretch(span: Span) -> str:
     return f"{worded_time(span.begin)} to {worded_time(span.end)}, {(span.end - span.begin) / 1e6:,.3f} s"
 
 
-def _shades(frame: Frame, points: Points, high: float) -> dict[int, list[tuple[float, float]]]:
+def _shades(frame: Frame, points: Points, high: float, slot: int) -> dict[int, list[tuple[float, float]]]:
     """Boxes by darkness in eighths: neighbours of one darkness are one box."""
     shades: dict[int, list[tuple[float, float]]] = {}
-    step = _step([at for at, _ in points])
     before: tuple[int, float] | None = None
     for at, value in points:
         if not value or value < 0:
             continue
         shade = math.ceil(value / high * 8)
-        left, right = frame.x(at), frame.x(at + step)
+        left, right = frame.x(at), frame.x(at + slot)
         boxes = shades.setdefault(shade, [])
         if before and before == (shade, left):
             boxes[-1] = (boxes[-1][0], right - boxes[-1][0])

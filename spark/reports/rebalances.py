@@ -24,11 +24,14 @@ METHOD: Final = (
     "Ownership is as the coordinator's journal has it: a partition is down from when a member may no longer read it "
     "until somebody may, so what passes on in one step, or is kept, is not down. What the new owner waits for until it "
     "is told comes on top of that. A rebalance lasts from what made it necessary until nothing is left to be handed "
-    "over, and several generations may end at once. Of gaps that are open when the facts end only the number counts."
+    "over, and several generations may end at once. Where nobody had anything before, as when a group begins, nothing "
+    "is divided anew, and that counts as none. Of gaps that are open when the facts end only the number counts."
 )
 # What may be asked for at once, and what is drawn.
 ROWS_MAX: Final = 100_000
 _DRAWN: Final = 32
+# Why a generation begins in which nobody had anything before; that is no rebalance.
+BEGAN: Final = "began"
 _TOLD: Final = 20
 _CAUSES: Final = {
     "revoked": "it let go",
@@ -78,7 +81,7 @@ def section(answer: pa.Table) -> Section:
                 f"There was more than one {what} that is not told of here: only the first {ROWS_MAX:,} are."
             )
     gaps = [row for row in rows if row["what"] == "gap"]
-    rebalances = [row for row in rows if row["what"] == "rebalance"]
+    rebalances = [row for row in rows if row["what"] == "rebalance" and row["cause"] != BEGAN]
     gaps_of, rebalances_of = _by_group(gaps), _by_group(rebalances)
     groups = sorted({row["group"] for row in rows})
     for group in groups[:_TOLD]:
@@ -191,5 +194,5 @@ def _by_generation(rebalances: Sequence[Row]) -> Table:
         )
         for row in sorted(rebalances, key=lambda row: (-(row["span_ns"] or 0), row["group"], row["epoch"]))
     ]  # fmt: skip
-    header = ["group", "generation", "reason", "wanted at", "partitions moved", "took"]
+    header = ["group", "generation", "reason", "wanted at", "partitions given", "took"]
     return shortened("Rebalances, the longest first", header, cells)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.spark.reports.plots import Points, Series, bars, stacked
-from goqueue.spark.reports.rows import Row, rows_of
+from goqueue.spark.reports.rows import Row, rows_of, slot_of
 from goqueue.spark.reports.section import Section, Table, shortened
 from goqueue.spark.reports.slots import SLOTS, Slots, slots_of
 from goqueue.spark.reports.unended import COLUMNS, ENDS, UNENDED, unended
@@ -46,8 +46,9 @@ DEATHS: Final = {
     "rejected": "rejected",
     "expired": "too old",
     "gone": "removed by retention",
+    "deleted": "their topic was deleted",
 }
-_ANSWER: Final = ["what", "group", "topic", "cause", "attempt", "words", "time", "messages"]
+_ANSWER: Final = ["what", "group", "topic", "cause", "attempt", "words", "time", "seconds", "messages"]
 
 
 def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
@@ -55,7 +56,7 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
 
     what string (leased, returned, doomed, buried, in_flight); group, topic string; cause string, null of leased;
     attempt int, null of buried; words string, what a member said, only where `time` is null; time timestamp;
-    messages bigint.
+    seconds double (how long that slot is, or all of them); messages bigint.
     """
     over = slots_of(facts, slots)
     chosen = facts.where(sf.col("kind").isin(*KINDS) & sf.col("group").isNotNull())
@@ -70,6 +71,7 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
         .groupBy("what", "group", "topic", "cause", "attempt", "slot")
         .agg(messages)
         .withColumns({"words": sf.lit(None).cast("string"), "time": over.starts(sf.col("slot"))})
+        .drop("slot")
     )  # fmt: skip
     said = (
         chosen.where(sf.col("kind").isin("returned", "doomed") & sf.col("detail").isNotNull())
@@ -79,7 +81,8 @@ def answer(facts: DataFrame, slots: int = SLOTS) -> DataFrame:
         .limit(WORDS_MAX)
         .withColumns({"attempt": sf.lit(None).cast("int"), "time": sf.lit(None).cast("timestamp")})
     )
-    return counted.select(*_ANSWER).unionByName(said.select(*_ANSWER)).unionByName(_unended(facts, over))
+    found = counted.unionByName(said, allowMissingColumns=True).unionByName(_unended(facts, over))
+    return found.withColumn("seconds", over.lasting(sf.col("time"))).select(*_ANSWER)
 
 
 def _unended(facts: DataFrame, over: Slots) -> DataFrame:
@@ -99,7 +102,7 @@ def _unended(facts: DataFrame, over: Slots) -> DataFrame:
         sf.sum("messages").alias("messages")
     )
     nobody = {"words": sf.lit(None).cast("string"), "time": over.starts(sf.col("slot"))}
-    return summed.withColumns(nobody).select(*_ANSWER)
+    return summed.withColumns(nobody).drop("slot")
 
 
 def section(answer: pa.Table) -> Section:
@@ -119,7 +122,7 @@ def section(answer: pa.Table) -> Section:
     ):
         some = [row for row in counted if row["what"] == what]
         if some:
-            found.pictures.append(stacked(title, _over_time(some, causes), COUNT))
+            found.pictures.append(stacked(title, _over_time(some, causes), COUNT, slot_of(some)))
     found.tables += _tables(counted)
     said = [row for row in rows if row["words"] is not None]
     if said:

@@ -24,10 +24,13 @@ def rows_of(answer: pa.Table) -> list[Row]:
     return rows
 
 
-def points(rows: Iterable[Row], figure: str, scale: float = 1.0) -> Points:
+def slot_of(rows: Iterable[Row]) -> int:
+    """How long the slots are that rows with a `time` are of, in microseconds; all are as long."""
+    return next((round(row["seconds"] * 1_000_000) for row in rows if row["time"] is not None), 1)
+
+
+def points(rows: Iterable[Row], figure: str, slot: int, scale: float = 1.0) -> Points:
     """One figure of rows over their `time`, in order; what is null, and a slot without a row, is a gap."""
     known = {row["time"]: None if row[figure] is None else row[figure] * scale for row in rows}
-    times = sorted(known)
-    width = min((after - at for at, after in pairwise(times)), default=1)
-    ends = [at + width for at, after in pairwise(times) if after > at + width]
+    ends = [at + slot for at, after in pairwise(sorted(known)) if after > at + slot]
     return sorted([*known.items(), *((at, None) for at in ends)])

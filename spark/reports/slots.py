@@ -27,6 +27,15 @@ class Slots:
         """How long each is."""
         return self.width / 1e6
 
+    @property
+    def end(self) -> int:
+        """When the last of them ends."""
+        return self.begin + self.width * self.count
+
+    def lasting(self, number: Column) -> Column:
+        """How many seconds one of them is long, or all of them where there is no number."""
+        return sf.when(number.isNull(), sf.lit(self.count * self.seconds)).otherwise(sf.lit(self.seconds))
+
     def number(self, time: Column) -> Column:
         """Which of them a timestamp falls into."""
         return sf.floor((sf.unix_micros(time) - sf.lit(self.begin)) / sf.lit(self.width)).cast("int")

@@ -36,7 +36,6 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 STAGES: Final = {
-    "append": "publish came → in the leader's log",
     "persist": "in the log → on the leader's disk",
     "replicate": "in the log → visible to readers",
     "answer": "publish came → answered",
@@ -82,7 +81,6 @@ def leader_waits(facts: pa.Table, topic: str, begin: int, width: int) -> pa.Tabl
     cut = happened["cut"]
     appended = _standing(happened["appended"], cut)
     visible = _clipped(happened["visible"], cut)
-    _add_answers(cells, "append", happened["appended"])
     _add_answers(cells, "answer", happened["answered"])
     _add_reached(cells, "persist", appended, _clipped(happened["durable"], cut))
     _add_reached(cells, "replicate", appended, visible)

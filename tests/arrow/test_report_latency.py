@@ -49,7 +49,7 @@ def _ns(milliseconds: int | None) -> int | None:
     return None if milliseconds is None else milliseconds * MS
 
 
-def test_a_batch_waits_from_its_request_to_the_log_the_disk_its_copies_and_the_answer() -> None:
+def test_a_batch_waits_for_the_disk_its_copies_and_the_answer() -> None:
     found = waited(
         [
             appended(0, 10, at=3, since=1),
@@ -61,7 +61,6 @@ def test_a_batch_waits_from_its_request_to_the_log_the_disk_its_copies_and_the_a
         ]
     )
     assert found == {
-        ("append", None): [(2 * MS, 12, 0)],
         ("persist", None): [(5 * MS, 2, 0), (6 * MS, 10, 0)],
         ("replicate", None): [(8 * MS, 2, 0), (9 * MS, 10, 0)],
         ("answer", None): [(12 * MS, 12, 0)],
@@ -82,7 +81,6 @@ def test_what_is_not_reached_is_open_in_the_slot_in_which_it_came() -> None:
 
 def test_without_its_request_a_batch_counts_where_it_can() -> None:
     found = waited([appended(0, 4, at=1), reached("durable", 4, at=3)])
-    assert ("append", None) not in found
     assert found["persist", None] == [(2 * MS, 4, 0)]
 
 
@@ -106,7 +104,6 @@ def test_what_a_node_had_as_a_follower_is_not_what_its_own_batches_waited_for() 
 def test_a_wait_is_counted_when_it_ends() -> None:
     rows = [appended(0, 1, at=900, since=890), reached("durable", 1, at=2100)]
     found = waited(rows)
-    assert found["append", None] == [(10 * MS, 1, 0)]
     assert found["persist", None] == [(1200 * MS, 1, 2)]
 
 
@@ -256,14 +253,14 @@ def test_cells_are_narrow_and_in_order() -> None:
 def test_cells_of_one_place_are_summed_and_keep_the_longest_wait() -> None:
     cells = Cells("orders")
     ones = np.ones(4, np.int64)
-    cells.add("append", "", np.array([1, 0, 1, 1]), np.array([64_001, 64_000, 64_000, 9_000_000]), ones)
+    cells.add("persist", "", np.array([1, 0, 1, 1]), np.array([64_001, 64_000, 64_000, 9_000_000]), ones)
     rows = [(row["slot"], row["messages"], row["longest_ns"]) for row in cells.table().to_pylist()]
     assert rows == [(0, 1, 64_000), (1, 2, 64_001), (1, 1, 9_000_000)]
 
 
 def stage(name: str, **columns: object) -> Row:
     figures = dict.fromkeys(["p50_ns", "p95_ns", "p99_ns", "p999_ns"], 2 * MS)
-    empty = {"topic": None, "reader": None, "time": None, "messages": 10, "max_ns": 30 * MS, "open": 0}
+    empty = {"topic": None, "reader": None, "time": None, "seconds": 1.0, "messages": 10, "max_ns": 30 * MS, "open": 0}
     return {"stage": name, **figures, **empty, **columns}
 
 

@@ -50,7 +50,7 @@ def read() -> Section:
 
 def test_whatever_things_are_called_the_page_says_it_and_does_nothing_else() -> None:
     table = Table(HOSTILE, [HOSTILE, "count"], [(HOSTILE, 3)])
-    picture = line(HOSTILE, {HOSTILE: [(0, 1.0), (1, 2.0)]}, COUNT)
+    picture = line(HOSTILE, {HOSTILE: [(0, 1.0), (1, 2.0)]}, COUNT, 1)
     section = Section("load", HOSTILE, HOSTILE, [HOSTILE], [picture], [table], HOSTILE)
     outline = Outline(page(HOSTILE, read(), [section], [HOSTILE]))
     assert not {"script", "img", "link", "iframe", "object", "base"} & set(outline.tags)
@@ -60,7 +60,7 @@ def test_whatever_things_are_called_the_page_says_it_and_does_nothing_else() -> 
 
 
 def test_a_page_asks_nothing_of_a_network() -> None:
-    html = page("t", read(), [Section("load", "Load", "What?", pictures=[line("t", {"a": [(0, 1.0)]}, COUNT)])])
+    html = page("t", read(), [Section("load", "Load", "What?", pictures=[line("t", {"a": [(0, 1.0)]}, COUNT, 1)])])
     assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"url\(|@import", html)
 

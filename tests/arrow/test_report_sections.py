@@ -19,9 +19,9 @@ def at(seconds: float) -> datetime:
 
 
 def answered(rows: Iterable[Row], **types: pa.DataType) -> pa.Table:
-    """Rows as Spark would hand them over: times are times, even if all are null."""
+    """Rows as Spark would hand them over: times are times, even if all are null, and of slots of a second."""
     time = pa.timestamp("us", tz="UTC")
-    whole = pa.Table.from_pylist(list(rows))
+    whole = pa.Table.from_pylist([{"seconds": 1.0} | row if "time" in row else row for row in rows])
     for name in whole.column_names:
         kind = types.get(name, time if name in ("time", "begin", "end") else None)
         if kind is not None:
@@ -179,10 +179,21 @@ def test_hot_says_which_partitions_and_keys_lead() -> None:
 
     key = {"what": "key", "topic": "orders", "partition": None, "time": None, "key": "k", "messages": 70, "bytes": 700}
     rows = [partition(0, 900, 1.8), partition(1, 100, 0.2), partition(0, 900, None, at(0))]
+    looked = key | {"what": "looked", "key": None, "messages": 100, "bytes": None, "share": 0.25}
+    rows += [
+        looked,
+        looked | {"topic": "plain", "share": 1.0},
+        looked | {"topic": "blind", "messages": 0, "share": 0.0},
+    ]
     found = hot.section(answered([*rows, key | {"share": 0.7, "skew": None, "error": 3}]))
     assert found.words == [
         "orders: partition 0 has 1.80 x the mean of 2 partitions, 90 % of the bytes.",
-        "orders: key k leads with 70 messages, at most 3 of them not its own, 70 % of what came.",
+        "orders: key k leads with 70 messages, at most 3 of them not its own, 70 % of those that could be looked at.",
+        "blind: the captures have the keys of 0 % of the messages that clients sent (0), and nothing is known of the "
+        "keys of the others: records of batches are kept with --capture-records on.",
+        "orders: the captures have the keys of 25 % of the messages that clients sent (100), and nothing is known of "
+        "the keys of the others: records of batches are kept with --capture-records on.",
+        "plain: no message that clients sent has a key.",
     ]
     assert [table.title for table in found.tables] == ["Partitions", "Keys"]
-    assert found.method.endswith("as the sketch's error.")
+    assert found.method.endswith("of batches where it keeps their records.")

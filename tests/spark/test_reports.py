@@ -55,6 +55,7 @@ def everything() -> list[Row]:
         orders("visible", 1_005, **ten, epoch=1),
         orders("answered", 1_006, **ten, count=10, since=1_000 * MS, epoch=1),
         orders("fetched", 1_010, first=0, end=10, bytes=1_000, since=500 * MS, client="c"),
+        orders("looked", 1_500, partition=None, count=10, value=40),
         orders("keyed", 1_500, key_hash=5, count=7, bytes=700, detail=HOSTILE, value=2),
         orders("owned", 100, group="g", member="m1", epoch=1),
         orders("committed", 1_500, group="g", member="m1", end=4, epoch=1),
@@ -108,7 +109,6 @@ def test_latency_is_known_stage_by_stage_and_by_topic(told: dict[str, pa.Table])
     whole = rows(told["latency"], "stage", "messages", "p50_ns", "max_ns", "open", topic="orders", time=None)
     assert whole == [
         ("answer", 10, 6 * MS, 6 * MS, 0),
-        ("append", 10, 1 * MS, 1 * MS, 0),
         ("deliver", 10, 5 * MS, 5 * MS, 0),
         ("persist", 10, 2 * MS, 2 * MS, 0),
         ("replicate", 10, 4 * MS, 4 * MS, 0),
@@ -168,6 +168,7 @@ def test_hot_partitions_are_against_the_mean_and_keys_have_an_error(told: dict[s
         ("orders", 1, 0, 0, 0.0, 0.0),
     ]
     assert rows(told["hot"], "key", "messages", "share", "error", what="key") == [(HOSTILE, 7, 0.7, 2)]
+    assert rows(told["hot"], "topic", "messages", "share", what="looked") == [("orders", 10, 0.25)]
 
 
 def test_coverage_says_what_was_read_and_what_not(told: dict[str, pa.Table]) -> None:
