@@ -5,6 +5,7 @@ elsewhere each executor that can be had is asked whether it finds it, before any
 and no proof: an executor that comes later may be on another machine.
 """
 
+import re
 import socket
 import uuid
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from goqueue.core.errors import GoQueueError
 from goqueue.spark import places
 
 _ASKED_MAX = 64
+_LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _ADVICE = "put it at the same path on every machine, or on a file system that all of them reach (hdfs://, s3://, gs://)"
 
 
@@ -23,9 +25,14 @@ class UnreachedError(GoQueueError):
     """What lies on the driver's machine, and is not there where tasks run."""
 
 
+def is_local(master: str) -> bool:
+    """Whether a master is this process: local or local[2], and not local-cluster[2,1,1024], which has workers."""
+    return _LOCAL.fullmatch(master) is not None
+
+
 def is_elsewhere(spark: SparkSession) -> bool:
     """Whether tasks run outside of this process's machine, or may."""
-    return not (spark.conf.get("spark.master", "") or "local").startswith("local")
+    return not is_local(spark.conf.get("spark.master", "") or "local")
 
 
 def reached(spark: SparkSession, paths: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ only where it does not start is that shown.
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,9 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+# Not local-cluster[…], which has workers.
+_HERE = re.compile(r"local(\[[^\]]*\])?")
+_PYTHON = "spark.pyspark.python"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _SAID_MAX = 2000
 
@@ -58,8 +62,11 @@ def open_session(
     Without a master it is whatever spark-submit has been told. Raises NoSparkError.
     """
     chosen = _OURS | dict(settings or {})
-    if master.startswith("local") and SparkContext._active_spark_context is None:
+    if _HERE.fullmatch(master) and SparkContext._active_spark_context is None:
         _start_here(SparkConf().setMaster(master).setAppName(name), chosen)
+    elif SparkContext._active_spark_context is None and chosen.get(_PYTHON):
+        # Only spark-submit makes the one of the other.
+        os.environ.setdefault("PYSPARK_PYTHON", chosen[_PYTHON])
     builder = SparkSession.builder.appName(name)
     if master:
         builder = builder.master(master)

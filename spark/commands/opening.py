@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JAVA_MIN = 17
+_LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _VERSION = re.compile(r'version "([0-9]+)')
 
 
@@ -42,7 +43,7 @@ class Wanted:
     @property
     def is_local(self) -> bool:
         """Whether all of it runs on this machine."""
-        return self.master.startswith("local") and not is_submitted()
+        return _LOCAL.fullmatch(self.master) is not None and not is_submitted()
 
 
 def is_submitted() -> bool:

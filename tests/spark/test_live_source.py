@@ -155,3 +155,25 @@ def test_a_stream_whose_records_retention_took_fails_or_goes_on_behind_them(
     kept = numbers(spark.read.parquet(str(tmp_path / "kept")))
     left = [(partition, offset) for partition in range(2) for offset in range(begins[partition], COUNT + 20)]
     assert kept == once(0, COUNT) + Counter(left)
+
+
+def test_a_stream_does_not_go_on_in_a_topic_that_was_made_again_unless_it_may(
+    spark: SparkSession, broker: Broker, topic: str, tmp_path: Path
+) -> None:
+    given = {"bootstrap": broker.address, "topic": topic, "starting_offset": "earliest"}
+    assert follow(spark.readStream.format("goqueue").options(**given).load(), tmp_path) == [2 * COUNT]
+    with connect(broker.address) as connection:
+        connection.topics.delete(topic)
+        connection.topics.create(topic, 2, config={"retention_hours": -1})
+    # More than the stream has read of the one before, so that by offsets alone nothing would be wrong.
+    fill(broker, topic, 0, COUNT + 10)
+    said = rf"{topic} was deleted and made again: .* Start the query with a new checkpoint, or say option"
+    with pytest.raises(PySparkException, match=said):
+        follow(spark.readStream.format("goqueue").options(**given).load(), tmp_path)
+    assert numbers(spark.read.parquet(str(tmp_path / "kept"))) == once(0, COUNT)
+    follow(spark.readStream.format("goqueue").options(**given, replaced="restart").load(), tmp_path)
+    kept = numbers(spark.read.parquet(str(tmp_path / "kept")))
+    assert kept == once(0, COUNT) + once(0, COUNT + 10)
+    # From there on it is the one that is read, and needs no leave.
+    fill(broker, topic, COUNT + 10, COUNT + 12)
+    assert follow(spark.readStream.format("goqueue").options(**given).load(), tmp_path) == [4]
