@@ -168,6 +168,16 @@ class Export:
         return len(waiting)
 
 
+def exported_id(folder: Folder) -> str:
+    """The id of the topic that a folder holds; empty where nobody knew, or where it is no export.
+
+    Raises ExportError.
+    """
+    numbers = [number for name in folder.names(MANIFESTS) if (number := number_of(name)) is not None]
+    name = f"{MANIFESTS}/{name_of(max(numbers, default=0))}"
+    return decode_manifest(f"{folder.path}/{name}", folder.read(name)).topic_id if numbers else ""
+
+
 def unfinished(folder: Folder) -> int:
     """How many files of exports that are committed are not in their places yet; an export puts them there."""
     committed = {number for name in folder.names(MANIFESTS) if (number := number_of(name)) is not None}

@@ -38,12 +38,14 @@ SCHEMA = pa.schema([
     ("value", pa.binary()),
     ("headers", pa.list_(pa.field("element", _PAIR))),
     ("lane", pa.int32()),
+    # Where it was, by which topic of the name and which partition: a topic that is made again has the same offsets.
+    ("source", pa.string()),
     # Of a row that is no message: what was left out; `offset` says how many.
     ("left_out", pa.string()),
 ])  # fmt: skip
 SCHEMA_DDL = (
     "topic string, partition int, offset bigint, timestamp timestamp, key binary, value binary,"
-    " headers array<struct<key: string, value: binary>>, lane int, left_out string"
+    " headers array<struct<key: string, value: binary>>, lane int, source string, left_out string"
 )
 
 NO_RECORDS = "messages in batches whose records the capture left out"
@@ -64,19 +66,20 @@ class Gleaner:
     topic: str = ""
     rows: list[Message] = field(factory=list)
     left_out: dict[str, int] = field(factory=dict)
-    _waiting: dict[int, Publish | PublishBatch] = field(factory=dict)
+    # With the id of the topic that was meant, as far as the node knew it when it was asked.
+    _waiting: dict[int, tuple[Publish | PublishBatch, str]] = field(factory=dict)
 
     def heard(self, node: Node, event: Event, came: object) -> None:
         """A node was told something, and this came of it."""
         if event.verb == "ask":
             to, _, request = event.args
             if isinstance(request, Publish | PublishBatch) and self.topic in ("", request.topic):
-                self._await(to, request)
+                self._await(to, request, _identity(node, request.topic))
         elif event.verb == "forget":
             self._drop(event.args[0])
         elif isinstance(came, Ready):
             for send in came.sends:
-                self._answered(send.to, send.reply)
+                self._answered(node, send.to, send.reply)
 
     def began(self) -> None:
         """Another process, or some of the events are missing: nobody will be answered any more."""
@@ -88,27 +91,28 @@ class Gleaner:
         for name, why in faults.items():
             self._count(f"{name}: {why}", 1)
 
-    def _await(self, to: int, request: Publish | PublishBatch) -> None:
+    def _await(self, to: int, request: Publish | PublishBatch, identity: str) -> None:
         if len(self._waiting) >= _WAITING_MAX:
             self._drop(next(iter(self._waiting)))
-        self._waiting[to] = request
+        self._waiting[to] = request, identity
 
     def _drop(self, to: int) -> None:
         if self._waiting.pop(to, None) is not None:
             self._count(NO_ANSWER, 1)
 
-    def _answered(self, to: int, reply: object) -> None:
-        request = self._waiting.pop(to, None)
+    def _answered(self, node: Node, to: int, reply: object) -> None:
+        request, identity = self._waiting.pop(to, (None, ""))
         if request is None or not isinstance(reply, PublishReply):
             return
+        origin = f"{request.topic}/{identity or _identity(node, request.topic)}"
         if isinstance(request, PublishBatch):
-            self._take_batch(request, reply.results[0])
+            self._take_batch(request, reply.results[0], origin)
             return
         for record, result in zip(request.records, reply.results, strict=True):
             if isinstance(result, Published):
-                self._take(request.topic, record, result)
+                self._take(request.topic, record, result, origin)
 
-    def _take(self, topic: str, record: NewRecord, placed: Published) -> None:
+    def _take(self, topic: str, record: NewRecord, placed: Published, origin: str) -> None:
         if placed.due_ms >= 0:
             self._count(KEPT_BACK, 1)
         elif placed.offset < 0:
@@ -118,9 +122,9 @@ class Gleaner:
             if record.ttl_ms:
                 headers = (*headers, (EXPIRES, b"%d" % (placed.timestamp + record.ttl_ms)))
             place = topic, placed.partition, placed.offset
-            self._keep(place, placed.timestamp, record.key, record.value, headers, record.lane)
+            self._keep(place, placed.timestamp, record.key, record.value, headers, record.lane, origin)
 
-    def _take_batch(self, request: PublishBatch, placed: object) -> None:
+    def _take_batch(self, request: PublishBatch, placed: object, origin: str) -> None:
         if not isinstance(placed, Published):
             return
         header = read_header(request.batch)
@@ -134,7 +138,7 @@ class Gleaner:
             return
         for number, one in enumerate(records):
             place = request.topic, request.partition, placed.offset + number
-            self._keep(place, one.timestamp, one.key, one.value, one.headers, header.lane)
+            self._keep(place, one.timestamp, one.key, one.value, one.headers, header.lane, origin)
 
     def _keep(
         self,
@@ -144,15 +148,21 @@ class Gleaner:
         value: Readable | None,
         headers: Sequence[tuple[str, bytes | None]],
         lane: int,
+        origin: str,
     ) -> None:
         moment = None if timestamp_ms < 0 else timestamp_ms * 1000
         contents = (None if one is None else bytes(one) for one in (key, value))
         pairs = [{"key": name, "value": content} for name, content in headers]
-        self.rows.append((*place, moment, *contents, pairs, int(lane), None))
+        self.rows.append((*place, moment, *contents, pairs, int(lane), f"{origin}/{place[1]}", None))
 
     def _count(self, reason: str, count: int) -> None:
         if count:
             self.left_out[reason] = self.left_out.get(reason, 0) + count
+
+
+def _identity(node: Node, topic: str) -> str:
+    known = node.led.topics.get(topic)
+    return "" if known is None else known.topic.identity
 
 
 def gleaned(files: Iterable[CaptureFile], topic: str = "") -> Iterator[pa.RecordBatch]:
@@ -192,7 +202,7 @@ def gleaned(files: Iterable[CaptureFile], topic: str = "") -> Iterator[pa.Record
     gleaner.began()
     if gleaner.left_out:
         said = gleaner.left_out.items()
-        yield _batch([(None, None, count, None, None, None, None, None, reason) for reason, count in said])
+        yield _batch([(None, None, count, *[None] * 6, reason) for reason, count in said])
 
 
 def _batch(rows: list[Message]) -> pa.RecordBatch:

@@ -16,9 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from goqueue.spark.captures.files import find_captures
-from goqueue.spark.exporting.export import unfinished
+from goqueue.spark.exporting.export import exported_id, unfinished
 from goqueue.spark.exporting.folder import open_folder
+from goqueue.spark.live.bounds import live_identity
 from goqueue.spark.reaching import reached
+from goqueue.spark.records.identity import identity_of
 from goqueue.spark.sinking.errors import UnwritableError
 from goqueue.spark.sinking.recorded import SCHEMA_DDL, gleaned
 from goqueue.storage.capture_files import CaptureFile
@@ -57,7 +59,10 @@ def _parquet(spark: SparkSession, number: int, folder: str, columns: Mapping[str
         raise UnwritableError(f"{folder} has no column {columns[missing[0]]!r} for the {missing[0]}; it has {found}")
     chosen = {name: frame[own].alias(name) for name, own in named.items() if own in frame.columns}
     if "offset" in chosen and "partition" in chosen:
-        return frame.select(*chosen.values())
+        # An export of a topic that was made again is in another folder, and has the same offsets.
+        topic = chosen["topic"] if "topic" in chosen else F.lit("")
+        own = F.concat_ws("/", topic, F.lit(exported_id(open_folder(spark, folder))), chosen["partition"])
+        return frame.select(*chosen.values(), F.when(chosen["partition"].isNotNull(), own).alias("source"))
     # The path below the folder, so that a folder may be moved between two runs.
     root = open_folder(spark, folder).path
     path = F.col("_metadata.file_path")
@@ -69,8 +74,21 @@ def _parquet(spark: SparkSession, number: int, folder: str, columns: Mapping[str
 
 
 def from_topic(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
-    """Messages of a topic, by the options of the source `goqueue`."""
-    return spark.read.format("goqueue").options(**options).load()
+    """Messages of topics, by the options of the source `goqueue`. Raises UnreadableError, ClientError, OSError.
+
+    A topic that was made again is another source, so that a job that had the one before takes it for new.
+    """
+    frame = spark.read.format("goqueue").options(**options).load()
+    names = [name.strip() for name in options.get("topic", "").split(",") if name.strip()]
+    ids = [F.when(F.col("topic") == name, F.lit(_identity(options, name))) for name in names]
+    return frame.withColumn("source", F.concat_ws("/", "topic", F.coalesce(*ids, F.lit("")), "partition"))
+
+
+def _identity(options: Mapping[str, str], topic: str) -> str:
+    """The id of a topic, empty where a data folder does not say."""
+    if "bootstrap" in options:
+        return live_identity(options["bootstrap"], topic)
+    return identity_of(options["path"], topic)
 
 
 def from_captures(spark: SparkSession, paths: Sequence[str], topic: str = "") -> DataFrame:

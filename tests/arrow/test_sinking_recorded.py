@@ -6,9 +6,12 @@ from typing import Any
 
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Publish, PublishBatch, Published, PublishReply
+from goqueue.fuzz.options import Options
+from goqueue.spark.captures.files import find_captures
 from goqueue.spark.sinking.recorded import NO_RECORDS, SCHEMA, gleaned
 from goqueue.storage.capture import Capture, CaptureLimits
 from goqueue.storage.capture_files import list_captures
+from tests.arrow.delivery_worlds import live
 from tests.core.capture.traffic import Traffic, fresh_node
 from tests.core.log.batches import WALL_MS
 
@@ -107,3 +110,13 @@ def test_what_is_missing_of_a_capture_is_told(tmp_path: Path) -> None:
     assert f"{files[2].name}: 1 files are missing before it" in left_out
     assert [reason for reason in left_out if reason.startswith(f"{files[2].name}: ")][1:]
     assert counted(rows) < whole
+
+
+def test_messages_of_a_topic_that_was_made_again_are_of_another_source(tmp_path: Path) -> None:
+    live(tmp_path, 4, Options(steps=600, p_topic_change=0.1))
+    (folder,) = {find.node_dir for find in find_captures([str(tmp_path)])}
+    rows, _ = taken(Path(folder))
+    assert len({(row["topic"], row["partition"], row["offset"]) for row in rows}) < len(rows)
+    places = [(row["source"], row["offset"]) for row in rows]
+    assert len({*places}) == len(places)
+    assert all(row["source"].split("/")[::2] == [row["topic"], str(row["partition"])] for row in rows)

@@ -148,6 +148,32 @@ def test_messages_come_back_out_of_segments_and_captures(
     assert b"out of a segment" in [row[2] for partition in stored(broker.address, topic) for row in partition]
 
 
+def test_a_topic_that_was_made_again_is_another_source_of_a_job(
+    spark: SparkSession, broker: Broker, topic: str, tmp_path: Path
+) -> None:
+    lakes = [str(tmp_path / name) for name in ("first", "second")]
+    for number, lake in enumerate(lakes):
+        with connect(broker.address) as connection:
+            connection.topics.create("again", 1)
+            with connection.producer() as producer:
+                for count in range(5):
+                    producer.send("again", b"%d-%d" % (number, count))
+        export(spark, Origin("again", bootstrap=broker.address), lake)
+        if number:
+            messages = from_topic(spark, {"bootstrap": broker.address, "topic": "again"})
+            # Under the name under which the one before was taken: that one's messages are there, and not these.
+            assert back_fill(spark, messages, broker.address, topic, job="refill").found == 0
+        else:
+            messages = from_topic(spark, {"bootstrap": broker.address, "topic": "again"})
+            assert back_fill(spark, messages, broker.address, topic, job="refill").rows == 5
+        with connect(broker.address) as connection:
+            connection.topics.delete("again")
+    found = stored(broker.address, topic)
+    assert [row[2] for row in found[0]] == [b"%d-%d" % (number, count) for number in range(2) for count in range(5)]
+    both = back_fill(spark, from_parquet(spark, lakes), broker.address, topic)
+    assert (both.rows, both.repeated, both.sources) == (10, 0, 2)
+
+
 def test_what_cannot_be_written_is_refused_before_anything_is(spark: SparkSession, broker: Broker, topic: str) -> None:
     row = spark.range(1).select(F.lit("v").alias("value"), F.lit(0).alias("partition"), F.col("id").alias("offset"))
     wrong: list[tuple[DataFrame, str]] = [
