@@ -22,9 +22,10 @@ NAME: Final = "hot"
 TITLE: Final = "Hot partitions and keys"
 QUESTION: Final = "Which partitions and which keys have more than their share?"
 METHOD: Final = (
-    "Partitions are counted from the batches that leaders took, internal topics left out. Skew is a partition's bytes "
-    "against the mean of its topic's partitions, those without a message included as far as the facts know of them. Of "
-    "each topic those keys are told of that came most often."
+    "Partitions are counted from the batches that leaders took, internal topics left out; topics that followed each "
+    "other under one name are counted together. Skew is a partition's bytes against the mean of its topic's "
+    "partitions, those without a message included as far as the facts know of them. Of each topic those keys are told "
+    "of that came most often."
 )
 _EXACT: Final = "Keys are counted in the records themselves, each exactly."
 _SKETCHED: Final = (

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from goqueue.spark.reports.ownership import COLUMNS, KINDS, OWNERSHIP, ownership
+from goqueue.spark.reports.ownership import COLUMNS, ENDLESS, KINDS, OWNERSHIP, Absences, ownership
 from goqueue.spark.reports.plots import Span, bars, timeline
 from goqueue.spark.reports.rows import Row, rows_of
 from goqueue.spark.reports.section import Section, Table, shortened
@@ -25,7 +25,8 @@ METHOD: Final = (
     "until somebody may, so what passes on in one step, or is kept, is not down. What the new owner waits for until it "
     "is told comes on top of that. A rebalance lasts from what made it necessary until nothing is left to be handed "
     "over, and several generations may end at once. Where nobody had anything before, as when a group begins, nothing "
-    "is divided anew, and that counts as none. Of gaps that are open when the facts end only the number counts."
+    "is divided anew, and that counts as none. While a topic is not there, its partitions are not down. Of gaps that "
+    "are open when the facts end only the number counts."
 )
 # What may be asked for at once, and what is drawn.
 ROWS_MAX: Final = 100_000
@@ -51,8 +52,10 @@ def answer(facts: DataFrame, limit: int = ROWS_MAX) -> DataFrame:
     chosen = facts.where(sf.col("kind").isin(*KINDS) & sf.col("group").isNotNull())
     columns = chosen.withColumn("time_us", sf.unix_micros("time")).select("group", *COLUMNS)
 
+    absences = _absences(facts)
+
     def of_group(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
-        return ownership(table, key[0].as_py())
+        return ownership(table, key[0].as_py(), absences)
 
     found = columns.groupBy("group").applyInArrow(of_group, from_arrow_schema(OWNERSHIP))
     in_order = Window.partitionBy("what").orderBy("begin", "group", "topic", "partition", "epoch")
@@ -66,6 +69,18 @@ def answer(facts: DataFrame, limit: int = ROWS_MAX) -> DataFrame:
         .where(sf.col("place") <= limit)
         .drop("place")
     )  # fmt: skip
+
+
+def _absences(facts: DataFrame) -> Absences:
+    """When topics were deleted and made again, as the first node tells of it."""
+    told = facts.where((sf.col("kind") == "topic") & sf.col("cause").isin("deleted", "created"))
+    first = told.groupBy("topic", "topic_id", "cause").agg(sf.min(sf.unix_micros("time")).alias("at")).collect()
+    made = sorted((row["topic"], row["at"]) for row in first if row["cause"] == "created")
+    found: Absences = {}
+    for topic, at in sorted((row["topic"], row["at"]) for row in first if row["cause"] == "deleted"):
+        again = next((other for name, other in made if name == topic and other >= at), ENDLESS)
+        found.setdefault(topic, []).append((at, again))
+    return found
 
 
 def section(answer: pa.Table) -> Section:

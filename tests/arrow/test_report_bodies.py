@@ -11,7 +11,7 @@ from goqueue.spark.reports.dealing import COLUMNS as DEALING_COLUMNS
 from goqueue.spark.reports.dealing import DEALT, STARVED, Terms, dealt
 from goqueue.spark.reports.lanes import terms_of
 from goqueue.spark.reports.ownership import COLUMNS as OWNERSHIP_COLUMNS
-from goqueue.spark.reports.ownership import ownership
+from goqueue.spark.reports.ownership import Absences, ownership
 from goqueue.spark.reports.unended import COLUMNS as UNENDED_COLUMNS
 from goqueue.spark.reports.unended import unended, without
 from tests.arrow.facts_made import BEGAN, SECOND, Row, fact, table
@@ -113,9 +113,9 @@ def test_a_range_without_others_is_what_lies_between_them() -> None:
 # --- who owned what
 
 
-def story(rows: list[Row]) -> list[Row]:
+def story(rows: list[Row], absences: Absences | None = None) -> list[Row]:
     """Rows without what is null, times in milliseconds from the beginning."""
-    found = ownership(columns(rows, OWNERSHIP_COLUMNS), "g")
+    found = ownership(columns(rows, OWNERSHIP_COLUMNS), "g", absences)
     found.validate(full=True)
     told = []
     for row in found.to_pylist():
@@ -129,6 +129,28 @@ def story(rows: list[Row]) -> list[Row]:
 
 def owned(kind: str, member: str, at: int, **more: object) -> Row:
     return fact(kind, group="g", member=member, topic="orders", partition=0, at=at * MS, **more)
+
+
+def test_a_partition_is_not_down_while_its_topic_is_not_there() -> None:
+    def since(*spans: tuple[int, int]) -> Absences:
+        return {"orders": [(BEGIN + begin * 1000, BEGIN + end * 1000) for begin, end in spans]}
+
+    rows = [
+        owned("owned", "m1", 1_000, epoch=1),
+        owned("disowned", "m1", 2_000, cause="left"),
+        owned("owned", "m2", 9_000, epoch=2),
+        owned("disowned", "m2", 10_000, cause="revoked"),
+    ]
+
+    def gaps(absences: Absences) -> list[tuple[object, object]]:
+        told = [row for row in story(rows, absences) if row["what"] == "gap"]
+        return [(row["begin_us"], row.get("end_us")) for row in told]
+
+    assert gaps({}) == [(2_000, 9_000), (10_000, None)]
+    # It was deleted before the first let go, and is there again before the second does.
+    assert gaps(since((1_900, 8_000))) == [(10_000, None)]
+    # It was deleted while nobody read it, and for good once the second had let go.
+    assert gaps(since((5_000, 8_000), (11_000, 1 << 40))) == [(2_000, 5_000), (10_000, 11_000)]
 
 
 def test_a_partition_is_down_from_when_one_lets_go_until_the_next_may_read_it() -> None:
