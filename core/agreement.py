@@ -17,12 +17,13 @@ from random import Random
 from typing import Any
 
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.applied import Applied, Changed, entry_of
+from goqueue.core.cluster.applied import Applied, Changed, entry_of, vet
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic, Summarize
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan import Plan, plan_own, plan_producer_ids, plan_removed, plan_side
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, ProducerIds
+from goqueue.core.errors import ProtocolError
 from goqueue.core.log.config import UNLIMITED, LogConfig
 from goqueue.core.log.effects import Effect, SyncToken
 from goqueue.core.log.log import Log, LogState
@@ -101,7 +102,7 @@ class Agreement:
         if options is not None:
             tuning = Tuning(options.election_ns, options.quorum_heartbeat_ns, piece_bytes=thresholds.quorum_piece_bytes)
         own_id = voter_id(node_id, self._disk_id)
-        self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, own_id, tuning, random)
+        self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, own_id, tuning, random, vet)
         self._quorum = self._journal.quorum
         self._applied = Applied()
         self._waiting: deque[tuple[int | None, object]] = deque()
@@ -158,6 +159,11 @@ class Agreement:
     def has_caught_up(self, now: int, node_id: str) -> bool:
         """Whether a registered node has all that is agreed on its disk, as far as this node knows as the controller."""
         return self._quorum.has_caught_up(now, self.state.voter(node_id))
+
+    def take_misfits(self) -> list[str]:
+        """Why entries that were agreed on were passed over since the last call."""
+        misfits, self._applied.misfits = self._applied.misfits, []
+        return misfits
 
     @property
     def is_founding(self) -> bool:
@@ -229,6 +235,8 @@ class Agreement:
 
     def receive(self, now: int, sender: str, letter: QuorumLetter) -> None:
         """Take a letter of another node, unless its log is another cluster's. Raises ProtocolError."""
+        if sender == self.node_id:
+            raise ProtocolError("a node sends messages under this one's name")
         own = self._quorum.membership.current.origin
         if self.log is not None and (letter.origin == own or not letter.origin or not own):
             self._quorum.receive(now, voter_id(sender, letter.disk_id), letter.message)
@@ -367,7 +375,8 @@ class Agreement:
             entry = quorum.log.entries[applied.end - quorum.log.start]
             records = applied.apply(entry)
             for pending, answer in self._proposals.decided(entry.index, entry.term, self.controller):
-                self._decide(pending, answer, records)
+                passed_over = (pending.to, Refusal(Code.INVALID, "what was planned does not fit what is agreed"))
+                self._decide(pending, answer if records is not None else passed_over, records or [])
             if entry.kind == SNAPSHOT and entry.index > quorum.log.start:
                 self._journal.forget_before(now, entry.index)
         self.is_current = self.is_current or (quorum.is_level and applied.end >= quorum.agreed)

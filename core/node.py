@@ -21,6 +21,7 @@ from goqueue.core.cluster.plans import Plans
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.descriptions import Descriptions
+from goqueue.core.errors import ProtocolError
 from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.leading import Follower, Leading
@@ -31,6 +32,7 @@ from goqueue.core.log.log import LogState
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
+from goqueue.core.peers.faults import PeerFaults
 from goqueue.core.publishes import Publishes
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look, Reads
@@ -73,6 +75,8 @@ class Node:
         self.options = options
         self.clock = clock
         self._ready = Ready()
+        # What peers have said that was refused.
+        self.faults = PeerFaults()
         self.led = Led(options.node_id, options.thresholds)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
@@ -212,7 +216,10 @@ class Node:
     def receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
         """Take a letter of a peer."""
         if self._peering is not None and self._leading.is_open:
-            self._peering.receive(now, sender, message)
+            try:
+                self._peering.receive(now, sender, message)
+            except ProtocolError as error:
+                self.faults.note(sender, f"a {type(message).__name__} was refused: {error}")
             self._follow(now)
 
     def peer_met(self, now: int, peer: str) -> None:
@@ -281,6 +288,8 @@ class Node:
         changed = self._leading.follow(now)
         if self._peering is not None:
             self._peering.follow(now, changed)
+        for misfit in self._agreement.take_misfits():
+            self.faults.note(self._agreement.controller or self.options.node_id, misfit)
         finished, self._leading.finished = self._leading.finished, []
         for request in finished:
             self._wishes.ask(request)

@@ -9,6 +9,7 @@ Invariant: every entry is applied once, in order, by `end` exclusive; the state 
 from attrs import define, field
 
 from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.fits import misfit, snapshot_misfit
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
     ClusterNamed,
@@ -27,7 +28,8 @@ from goqueue.core.cluster.records import (
     TopicRemoved,
 )
 from goqueue.core.codec import Codec
-from goqueue.core.quorum.entries import NOOP, SNAPSHOT, VOTERS, Entry, decode_snapshot
+from goqueue.core.errors import ProtocolError
+from goqueue.core.quorum.entries import NOOP, SNAPSHOT, VOTERS, Entry, decode_snapshot, voters_in
 
 # The kind of an entry with several records.
 TOGETHER = b"together"
@@ -41,6 +43,8 @@ class Together:
 
 
 _CODEC = Codec({1: Together})
+_KIND_SHOWN_MAX = 20
+_MISFITS_MAX = 10
 
 
 @define
@@ -69,9 +73,23 @@ def records_in(entry: Entry) -> list[MetadataRecord]:
         contents = [decode_snapshot(entry.content).content]
     elif entry.kind == TOGETHER:
         contents = _CODEC.decode(entry.content).records
+    elif entry.kind is not None:
+        raise ProtocolError(f"an entry has the kind {entry.kind[:_KIND_SHOWN_MAX]!r}, which is unknown to this release")
     else:
         contents = [entry.content]
     return [METADATA_CODEC.decode(content) for content in contents]
+
+
+def vet(entry: Entry) -> None:
+    """Refuse an entry that nobody could read, or that could not stand for all before it. Raises ProtocolError."""
+    voters_in(entry)
+    for record in records_in(entry):
+        if isinstance(record, MetadataSnapshot) != (entry.kind == SNAPSHOT):
+            raise ProtocolError(f"an entry holds a {type(record).__name__} where none belongs")
+        if isinstance(record, MetadataSnapshot):
+            why = snapshot_misfit(record)
+            if why:
+                raise ProtocolError(f"an entry stands for what cannot be: {why}")
 
 
 @define(eq=False)
@@ -80,6 +98,8 @@ class Applied:
 
     state: ClusterState = field(factory=ClusterState)
     end: int = 0
+    # Why entries were passed over, as long as nobody has asked.
+    misfits: list[str] = field(factory=list)
     _changed: Changed = field(factory=Changed)
 
     def begin(self, index: int) -> None:
@@ -88,13 +108,17 @@ class Applied:
         self.end = index
         self._changed.everything = True
 
-    def apply(self, entry: Entry) -> list[MetadataRecord]:
-        """Take the next entry into the state; answers the records that it held."""
+    def apply(self, entry: Entry) -> list[MetadataRecord] | None:
+        """Take the next entry into the state; answers the records that it held, None for one that is passed over."""
         assert entry.index == self.end
         self.end += 1
         if entry.kind == SNAPSHOT and not self._changed.everything:
             return []
         records = records_in(entry)
+        why = misfit(self.state, records)
+        if why:
+            self.misfits = [*self.misfits[-_MISFITS_MAX:], f"entry {entry.index} of the metadata is passed over: {why}"]
+            return None
         for record in records:
             self._note(record)
             self.state.apply(record)

@@ -83,7 +83,13 @@ def plan_own(
     state: ClusterState, name: str, partitions: int, config: dict[str, object], wall_ms: int, founders: int = 0
 ) -> Plan:
     """The records that make a topic of the broker's own."""
-    assert is_own(name)
+    if not is_own(name) or name_problem(name.removeprefix(OWN_PREFIX)):
+        return Refusal(Code.INVALID, "names of the broker's own topics begin with '__'", "name")
+    if not 1 <= partitions <= PARTITIONS_MAX:
+        return Refusal(Code.INVALID, f"num_partitions must be from 1 to {PARTITIONS_MAX}", "num_partitions")
+    refusal = _config_refusal(config)
+    if refusal is not None:
+        return refusal
     if name in state.topics:
         return Refusal(Code.TOPIC_EXISTS, f"topic {name} exists already", "name")
     created, chosen = _created(state, name, partitions, config, wall_ms), loads(state)
@@ -207,7 +213,8 @@ def _regular_places(topic: Topic, config: dict[str, Any]) -> Iterator[PartitionP
 
 def plan_side(state: ClusterState, name: str, side: Side) -> Plan:
     """The records that give a topic's partitions a stream more; the same once more where they have it."""
-    assert side is not Side.DATA
+    if side is Side.DATA:
+        return Refusal(Code.INVALID, "every partition has its data", "side")
     return [SideAdded(name, side)] if name in state.topics else no_such_topic(name)
 
 

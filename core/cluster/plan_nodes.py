@@ -28,6 +28,7 @@ from goqueue.core.cluster.records import (
     TopicRemoved,
 )
 from goqueue.core.cluster.verbs import Drain, ForgetNode, LeaveNode, RegisterNode
+from goqueue.core.quorum.voter_id import node_name_problem
 from goqueue.core.verbs import Code, Refusal
 
 NODES_MAX = 1000
@@ -80,8 +81,9 @@ def plan_register(state: ClusterState, request: RegisterNode, controller: str, w
 
 
 def _stranger(state: ClusterState, request: RegisterNode, controller: str) -> Refusal | None:
-    if not request.node_id:
-        return Refusal(Code.INVALID, "a node needs an id", "node_id")
+    problem = node_name_problem(request.node_id)
+    if problem:
+        return Refusal(Code.INVALID, problem, "node_id")
     if request.cluster_id and state.cluster_id and request.cluster_id != state.cluster_id:
         message = (
             f"the data folder of node {request.node_id} belongs to cluster {request.cluster_id}, not to "

@@ -40,7 +40,7 @@ from goqueue.core.cluster.verbs import (
     RegisteredReply,
     RegisterNode,
 )
-from goqueue.core.verbs import AlterTopic, CreateTopic, DeleteTopic
+from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
 
 PlanOf = Callable[[ClusterState, Any, int], Plan]
 
@@ -109,7 +109,10 @@ _TIMELESS: dict[type, Callable[[ClusterState, Any], Plan]] = {
 def answer(state: ClusterState, request: object) -> ClusterAnswer:
     """What a request of the cluster's is answered when `state` has come of it; None where there is nothing to say."""
     if isinstance(request, RegisterNode):
-        return RegisteredReply(state.cluster_id, state.nodes[request.node_id].standing)
+        known = state.nodes.get(request.node_id)
+        if known is None:
+            return Refusal(Code.UNAVAILABLE, f"node {request.node_id} was forgotten at once", retry_after_ms=1000)
+        return RegisteredReply(state.cluster_id, known.standing)
     if isinstance(request, LeaveNode):
         return LeaveReply(_led_by(state, request.node_id))
     if isinstance(request, Drain):

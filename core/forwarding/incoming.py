@@ -16,6 +16,8 @@ from attrs import define, field
 
 from goqueue.core.calls import Reply
 from goqueue.core.cluster.verbs import RegisterNode
+from goqueue.core.errors import ProtocolError
+from goqueue.core.forwarding.answers import ANSWERED
 from goqueue.core.forwarding.messages import (
     ANY_LIFE,
     Abandoned,
@@ -32,6 +34,8 @@ from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.core.work.verbs import PolledWork
 
 _LIVES_MAX = 4
+# More nodes than a cluster has.
+_ORIGINS_MAX = 2000
 _TAKEN_MAX = 20_000
 _KEPT_MAX = 4096
 _KEPT_BYTES_MAX = 8 << 20
@@ -108,7 +112,9 @@ class Incoming:
         self._count = 0
 
     def forwarded(self, now: int, sender: str, message: Forwarded) -> None:
-        """Another node passes a request on."""
+        """Another node passes a request on. Raises ProtocolError for what is no request."""
+        if type(message.request) not in ANSWERED:
+            raise ProtocolError(f"a {type(message.request).__name__} is no request that nodes pass on")
         is_introduction = message.life == ANY_LIFE and isinstance(message.request, RegisterNode)
         if message.life != self._own_life and not is_introduction:
             self._post(sender, Missing(message.origin, self._own_life, [message.number]))
@@ -132,15 +138,23 @@ class Incoming:
 
     def _origin(self, sender: str, life: int) -> _Origin:
         lives = self._origins.setdefault(sender, {})
+        if len(self._origins) > _ORIGINS_MAX:
+            self._forget_origins(next(iter(self._origins)))
         origin = lives.get(life)
         if origin is None:
             if len(lives) >= _LIVES_MAX:
-                oldest = lives.pop(next(iter(lives)))
-                for to in oldest.under_way.values():
-                    del self._taken[to]
-                    self._forget(to)
+                self._forget_life(lives.pop(next(iter(lives))))
             origin = lives[life] = _Origin(sender, life)
         return origin
+
+    def _forget_origins(self, sender: str) -> None:
+        for origin in self._origins.pop(sender).values():
+            self._forget_life(origin)
+
+    def _forget_life(self, origin: _Origin) -> None:
+        for to in origin.under_way.values():
+            del self._taken[to]
+            self._forget(to)
 
     def _repeat(self, origin: _Origin, number: int) -> None:
         """Answer once more what is not to be carried out again."""

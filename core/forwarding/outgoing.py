@@ -14,6 +14,8 @@ from typing import Any
 from attrs import define, field
 
 from goqueue.core.calls import Reply
+from goqueue.core.errors import ProtocolError
+from goqueue.core.forwarding.answers import is_answer
 from goqueue.core.forwarding.messages import (
     ANY_LIFE,
     Abandoned,
@@ -127,11 +129,14 @@ class Outgoing:
         return None if sent is None else sent.letter
 
     def answered(self, now: int, sender: str, message: Answered) -> None:
-        """A node has answered."""
+        """A node has answered. Raises ProtocolError for an answer that is none to what was asked."""
         if message.origin != self._own_life or sender not in self._peers:
             return
         sent = self._peers[sender].sent.get(message.number)
         if sent is not None and sent.letter.life in (ANY_LIFE, message.life):
+            request = sent.letter.request
+            if not is_answer(request, message.reply):
+                raise ProtocolError(f"a {type(message.reply).__name__} is no answer to a {type(request).__name__}")
             self._peers[sender].drop(message.number)
             del self._places[sent.to]
             self._answered(now, sent.to, message.reply)

@@ -13,6 +13,9 @@ from typing import Protocol
 from goqueue.core.quorum.membership import Membership
 from goqueue.core.quorum.voter_id import node_of
 
+# Two disks of one founder are too many already.
+_DISKS_MAX = 2
+
 
 class Ballots(Protocol):
     """The answers to one candidate's ballots."""
@@ -83,7 +86,7 @@ class Founding:
         """See Ballots."""
         if node_of(voter) in self._granted:
             self.are_lost = self.are_lost or not is_granted
-            if is_granted:
+            if is_granted and len(self._granted[node_of(voter)]) < _DISKS_MAX:
                 self._granted[node_of(voter)].add(voter)
 
     @property

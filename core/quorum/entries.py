@@ -17,6 +17,8 @@ NOOP = b"noop"
 SNAPSHOT = b"snapshot"
 
 _ENTRY_OVERHEAD = 32
+# More than ever vote; who founds a cluster may be more than later become voters.
+VOTERS_NAMED_MAX = 100
 
 
 class QuorumError(GoQueueError):
@@ -93,6 +95,8 @@ def voters_in(entry: Entry) -> Voters | None:
     if entry.kind not in (VOTERS, SNAPSHOT):
         return None
     said = _CODEC.decode(entry.content)
-    if not isinstance(said, Voters | Snapshot):
+    if not isinstance(said, Voters if entry.kind == VOTERS else Snapshot):
         raise ProtocolError("an entry that should name voters does not")
+    if len({*said.voters}) < len(said.voters) or len(said.voters) > VOTERS_NAMED_MAX or "" in said.voters:
+        raise ProtocolError(f"an entry names {len(said.voters)} voters, which cannot be those of a cluster")
     return Voters(said.voters, said.origin) if said.voters else None

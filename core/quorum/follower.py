@@ -8,6 +8,7 @@ Invariant: what is `matched` is the leader's log, entry for entry, and only grow
 
 from typing import TYPE_CHECKING
 
+from goqueue.core.errors import ProtocolError
 from goqueue.core.quorum.messages import Append, Beat, Conflict, Install, Installed, Matched, QuorumMessage, StandUp
 from goqueue.core.quorum.snapshot import Receiving
 
@@ -53,8 +54,10 @@ class Follower:
         self._due = self._quorum.draw_election(now)
 
     def receive(self, now: int, sender: str, message: QuorumMessage) -> None:
-        """A letter of this term."""
+        """A letter of this term. Raises ProtocolError for one that contradicts what its leader has said."""
         if isinstance(message, Append | Beat | Install):
+            self._demand_one_leader(sender, message)
+            self._demand_consistent(message)
             self._hear(now, sender, message.stamp)
         if isinstance(message, Append | Beat):
             self.named = max(self.named, message.agreed)
@@ -65,8 +68,26 @@ class Follower:
             self._answer()
         elif isinstance(message, Install):
             self._install(message)
-        elif isinstance(message, StandUp):
+        elif isinstance(message, StandUp) and self._leader in ("", sender):
             self._quorum.stand(now, is_transfer=True)
+
+    def _demand_one_leader(self, sender: str, message: QuorumMessage) -> None:
+        if self._leader not in ("", sender):
+            raise ProtocolError(f"{sender} says that it leads term {message.term}, in which {self._leader} leads")
+
+    def _demand_consistent(self, message: Append | Beat | Install) -> None:
+        """A leader never takes back what this node has of its log."""
+        log = self._quorum.log
+        if isinstance(message, Append):
+            taken = [entry for entry in message.entries if entry.index < self._matched]
+            if any(log.term_at(entry.index) not in (None, entry.term) for entry in taken):
+                raise ProtocolError("a leader sends another log than it has sent before in its term")
+            before = log.term_at(message.at - 1)
+            if message.at <= self._quorum.agreed and message.entries and (before or 0) > message.entries[0].term:
+                raise ProtocolError(f"entries of term {message.entries[0].term} came behind agreed ones of {before}")
+        elif isinstance(message, Install) and self._quorum.agreed <= message.index < self._matched:
+            if log.term_at(message.index) != message.entry_term:
+                raise ProtocolError("a leader sends another log than it has sent before in its term")
 
     def _hear(self, now: int, leader: str, stamp: int) -> None:
         assert self._leader in ("", leader), "two lead one term"
@@ -103,6 +124,7 @@ class Follower:
             entry = self._receiving.take(message)
             position = self._receiving.position if entry is None else message.size
             if entry is not None and quorum.log.term_at(entry.index) != entry.term:
+                quorum.vet(entry)
                 quorum.restart(entry)
         if position == message.size:
             self._matched = max(self._matched, message.index + 1)

@@ -9,7 +9,7 @@ Invariants: the log holds a beginning of the quorum's entries; what the quorum i
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from goqueue.core.clock import Clock
@@ -26,9 +26,16 @@ class Journal:
     """One quorum with the log that it is kept in."""
 
     def __init__(
-        self, stream: str, config: LogConfig, clock: Clock, node_id: str, tuning: Tuning, random: Random
+        self,
+        stream: str,
+        config: LogConfig,
+        clock: Clock,
+        node_id: str,
+        tuning: Tuning,
+        random: Random,
+        vet: Callable[[Entry], object],
     ) -> None:
-        self.quorum = Quorum(node_id, tuning, random)
+        self.quorum = Quorum(node_id, tuning, random, vet)
         self.log: Log | None = None
         self._stream = stream
         self._config = config

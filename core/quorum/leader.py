@@ -16,9 +16,10 @@ Invariants: what is agreed only grows; a log is never sent from before where it 
 
 from typing import TYPE_CHECKING
 
+from goqueue.core.errors import ProtocolError
 from goqueue.core.quorum.changing import Changing
 from goqueue.core.quorum.entries import NOOP, VOTERS, Voters, encode_voters
-from goqueue.core.quorum.messages import Append, Beat, Conflict, Installed, Matched, QuorumMessage
+from goqueue.core.quorum.messages import Append, Beat, Conflict, Install, Installed, Matched, QuorumMessage
 from goqueue.core.quorum.progress import Pace, Progress
 from goqueue.core.quorum.reads import READS_MAX, Reads
 from goqueue.core.quorum.snapshot import Sending
@@ -216,7 +217,9 @@ class Leader:
     # --- answers
 
     def receive(self, now: int, sender: str, message: QuorumMessage) -> None:
-        """A letter of this term."""
+        """A letter of this term. Raises ProtocolError for one of somebody who says that it leads as well."""
+        if isinstance(message, Append | Beat | Install):
+            raise ProtocolError(f"{sender} says that it leads term {message.term}, in which this node leads")
         progress = self.progress.get(sender)
         if progress is None or not isinstance(message, Matched | Conflict | Installed):
             return

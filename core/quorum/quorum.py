@@ -17,18 +17,21 @@ Invariants: agreed <= end; what is on the disk is no more than what there is; th
 never changes.
 """
 
+from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
 from attrs import define
 
+from goqueue.core.errors import ProtocolError
 from goqueue.core.quorum.candidate import Candidate
-from goqueue.core.quorum.entries import Entry, Vote
+from goqueue.core.quorum.entries import Entry, Vote, voters_in
 from goqueue.core.quorum.follower import Follower, Halted
 from goqueue.core.quorum.leader import Leader
 from goqueue.core.quorum.log import EntryLog
 from goqueue.core.quorum.membership import Membership
 from goqueue.core.quorum.messages import Append, Ballot, Beat, Install, Outdated, QuorumMessage, Voted
+from goqueue.core.quorum.sanity import TERM_MAX, demand_sane
 from goqueue.core.quorum.verbs import QuorumRequest
 from goqueue.core.quorum.voter_id import node_of
 
@@ -87,8 +90,10 @@ class Role(Protocol):
 class Quorum:
     """The state machine of one node among those who agree."""
 
-    def __init__(self, own_id: str, tuning: Tuning, random: Random) -> None:
+    def __init__(self, own_id: str, tuning: Tuning, random: Random, vet: Callable[[Entry], object] = voters_in) -> None:
         self.own_id = own_id
+        # Raises ProtocolError for an entry that this node could make nothing of.
+        self.vet = vet
         self.tuning = tuning
         self._random = random
         self.log = EntryLog()
@@ -183,7 +188,7 @@ class Quorum:
     @property
     def may_stand(self) -> bool:
         """Whether this node could lead: it votes, as far as it is certain, and has a log to lead with."""
-        if self.log.is_hollow:
+        if self.log.is_hollow or self.term >= TERM_MAX:
             return False
         return self.is_founding or self.membership.may_need(self.own_id, self.agreed)
 
@@ -238,9 +243,12 @@ class Quorum:
     # --- letters
 
     def receive(self, now: int, sender: str, message: QuorumMessage) -> None:
-        """Take a letter, of whatever term."""
+        """Take a letter, of whatever term. Raises ProtocolError for one that cannot be true."""
         if isinstance(self.role, Halted):
             return
+        demand_sane(message)
+        if isinstance(message, Append | Install) and message.term >= self.term:
+            self._demand_agreeable(message)
         if isinstance(message, Ballot):
             self._consider(now, sender, message)
             return
@@ -252,6 +260,19 @@ class Quorum:
                 self.send(sender, Outdated(self.term))
             return
         self.role.receive(now, sender, message)
+
+    def _demand_agreeable(self, message: Append | Install) -> None:
+        """Refuse what would change what is agreed, and what this node could not apply. Raises ProtocolError."""
+        log = self.log
+        if isinstance(message, Install):
+            return
+        for entry in message.entries:
+            held = log.term_at(entry.index)
+            if entry.index < self.agreed and held is not None and held != entry.term:
+                why = f"entry {entry.index} of term {held} is agreed, and would become one of {entry.term}"
+                raise ProtocolError(why)
+            if held != entry.term:
+                self.vet(entry)
 
     def _is_promise(self, message: QuorumMessage) -> bool:
         """Whether this speaks of a term that has not begun."""

@@ -11,8 +11,8 @@ from attrs import define, field
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.messages import Install, Installed
 
-# An entry that claims to be larger is nonsense, or more than a node should take into memory.
-ENTRY_BYTES_MAX = 1 << 30
+# An entry that claims to be larger does not fit into a batch of the log (`METADATA_CONFIG`).
+ENTRY_BYTES_MAX = 255 << 20
 
 
 @define(eq=False)
@@ -66,7 +66,7 @@ class Receiving:
         if (message.index, message.entry_term) != (self._index, self._term):
             self._index, self._term = message.index, message.entry_term
             self._pieces = bytearray()
-        if message.position == len(self._pieces) and message.size <= ENTRY_BYTES_MAX:
+        if message.position == len(self._pieces) and len(self._pieces) + len(message.piece) <= message.size:
             self._pieces += message.piece
         if len(self._pieces) != message.size:
             return None

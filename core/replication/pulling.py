@@ -20,6 +20,7 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
+from goqueue.core.errors import ProtocolError
 from goqueue.core.replication.messages import LEFT, Kept, KeptPart, Pull, PulledPart, PullPart
 from goqueue.core.replication.replica import Replica
 from goqueue.core.verbs import Side
@@ -115,9 +116,11 @@ class Pulling:
     # --- answers
 
     def answered(self, now: int, session: int, number: int, *, is_known: bool) -> bool:
-        """Whether an answer is the one that comes next; if not, it is not to be looked at."""
+        """Whether an answer is the one that comes next; if not, it is not to be looked at. Raises ProtocolError."""
         if not self._is_open or session != self._session or number <= self._round - len(self._sent):
             return False
+        if number > self._round:
+            raise ProtocolError(f"it answers round {number} of a session that has come to {self._round}")
         if not is_known:
             # It has not heard of this process, or has forgotten the session.
             pause_ns = 0 if self._round > 1 else PAUSE_FIRST_NS * self._slowness

@@ -7,6 +7,7 @@ Invariants: the high watermark is at most the log's end; nothing is appended whi
 """
 
 from goqueue.core.clock import Clock
+from goqueue.core.errors import BatchError
 from goqueue.core.log.effects import Buffer, Effect, SyncToken
 from goqueue.core.log.log import Log, LogState
 from goqueue.core.partition.history import History
@@ -37,16 +38,20 @@ class Replica:
 
     # --- what the leader sends
 
-    def replicate(self, now: int, runs: list[Buffer]) -> int:
+    def replicate(self, now: int, runs: list[Buffer], leader_epoch: int) -> int:
         """Append what comes next, as far as it does; answers how many batches. Raises BatchError, LogUnsound.
 
-        A run may begin with batches that are here already.
+        A run may begin with batches that are here already. None is of a later epoch than the leader's: who leads next
+        could append nothing behind it.
         """
         count = 0
         log = self.log
         for run in runs:
             for batch in split(run):
-                if read_header(batch).next_offset > log.next_offset:
+                header = read_header(batch)
+                if header.next_offset > log.next_offset:
+                    if header.leader_epoch > leader_epoch:
+                        raise BatchError("epochs", f"a batch of epoch {header.leader_epoch} came in {leader_epoch}")
                     log.replicate(now, batch)
                     count += 1
         return count

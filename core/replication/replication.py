@@ -36,6 +36,7 @@ from goqueue.core.replication.messages import (
 )
 from goqueue.core.replication.pulling import PAUSE_FIRST_NS, Followed, Place, Pulling
 from goqueue.core.replication.replica import Replica
+from goqueue.core.replication.sanity import demand_sane
 from goqueue.core.replication.sources import Sources
 from goqueue.core.verbs import Side
 
@@ -141,7 +142,8 @@ class Replication:
     # --- letters
 
     def receive(self, now: int, sender: str, message: ReplicationMessage) -> None:
-        """Take a letter of a peer."""
+        """Take a letter of a peer. Raises ProtocolError for one that cannot be meant, and makes nothing of it."""
+        demand_sane(message)
         if isinstance(message, Pulled):
             self._pulled(now, sender, message)
         elif message.incarnation != self._incarnation_of(sender):
@@ -202,7 +204,7 @@ class Replication:
             self._touched[place] = replica
 
     def _append(self, now: int, replica: Replica, part: PulledPart) -> None:
-        self.counts.batches_in += replica.replicate(now, part.runs)
+        self.counts.batches_in += replica.replicate(now, part.runs, part.leader_epoch)
         self.counts.bytes_in += sum(map(len, part.runs))
 
     def _cut(self, now: int, replica: Replica, part: PulledPart) -> None:

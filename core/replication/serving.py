@@ -29,6 +29,8 @@ _ENOUGH_BYTES = 256 << 10
 _NEWS_DELAY_NS = 25_000_000
 _WAIT_NS_MAX = 10_000_000_000
 _WAITING_MAX = 2
+# However much a follower asks for.
+_ANSWER_BYTES_MAX = 16 << 20
 
 
 @define(eq=False)
@@ -150,7 +152,7 @@ class Serving:
         reads: list[tuple[Served, Read]] = []
         if not self._pulls or self._reading or self._bytes >= _ENOUGH_BYTES:
             return reads
-        budget = self._pulls[0][0].max_bytes - self._bytes
+        budget = min(self._pulls[0][0].max_bytes, _ANSWER_BYTES_MAX) - self._bytes
         share = max(budget // max(len(self._ready), 1), _SHARE_BYTES_MIN)
         for place in list(self._ready):
             if budget <= 0:

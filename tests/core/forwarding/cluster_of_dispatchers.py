@@ -9,24 +9,42 @@ from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import NodeRegistered, NodeStanding, PartitionPlaced, Standing, TopicCreated
+from goqueue.core.cluster.verbs import RegisteredReply, RegisterNode
 from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.dispatch import Dispatch
 from goqueue.core.forwarding.numbers import FORWARDED
+from goqueue.core.groups.verbs import GroupBeat, GroupHeartbeat, GroupState
 from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
 from goqueue.core.verbs import (
     Caller,
     Code,
+    CreateTopic,
+    Fetch,
+    Fetched,
     NewRecord,
     Publish,
     PublishBatch,
     Published,
     PublishReply,
     Refusal,
+    TopicReply,
 )
 
 SECOND = 1_000_000_000
 ME = Caller("tests")
+# What requests are answered with where a test does not say it; None where they are answered so.
+USUAL: dict[type, Reply] = {
+    Fetch: Fetched(b"", 0, 0, 0),
+    CreateTopic: TopicReply("made", 1, {}, 0, {}, 0),
+    GroupHeartbeat: GroupBeat(1, GroupState.STABLE, {}, {}, 0, False, 0),
+    RegisterNode: RegisteredReply("cluster", Standing.LIVE),
+}
+
+
+def stored(partition: int, offset: int) -> PublishReply:
+    """The answer to a batch that was stored."""
+    return PublishReply([Published(partition, offset)])
 
 
 @define(eq=False)
@@ -102,7 +120,8 @@ class Place:
                     request.records[at].partition = partition
             return PublishReply([self._published(request.topic, record.partition) for record in request.records])
         if isinstance(request, PublishBatch):
-            return self._published(request.topic, request.partition)
+            published = self._published(request.topic, request.partition)
+            return published if isinstance(published, Refusal) else PublishReply([published])
         return self.cluster.outcome(self, request)
 
     def _published(self, topic: str, partition: int | None) -> Published | Refusal:
@@ -127,7 +146,7 @@ class Cluster:
     def __init__(self, *names: str, controller: str = "") -> None:
         self.now = SECOND
         self.controller = controller
-        self.outcome: Callable[[Place, Any], Reply] = lambda _place, _request: None
+        self.outcome: Callable[[Place, Any], Reply] = lambda _place, request: USUAL.get(type(request))
         # How many messages were stored in each partition, whoever led it.
         self.ends: dict[int, int] = {}
         self.letters: list[tuple[str, Letter]] = []

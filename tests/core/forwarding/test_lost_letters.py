@@ -73,13 +73,13 @@ def test_an_answer_that_was_lost_is_given_again_and_nothing_is_done_twice(cls: t
 def test_a_numbered_batch_whose_answer_was_lost_is_not_carried_out_again_and_refused() -> None:
     nodes = cluster()
     # Whoever has stored it may store nothing any more by the time at which it is asked again.
-    replies = iter((Published(0, 0), Refusal(Code.NOT_ENOUGH_REPLICAS, "nothing was stored")))
+    replies = iter((ONE, Refusal(Code.NOT_ENOUGH_REPLICAS, "nothing was stored")))
     nodes.outcome = lambda _place, _request: next(replies)
     lose_first(nodes, Answered)
     batch = encode([(0, None, b"m", ())], producer_id=1000, producer_epoch=0, base_sequence=0)
     nodes["a"].ask(1, PublishBatch("orders", 0, batch))
     nodes.wait(3)
-    assert nodes["a"].answers == {1: Published(0, 0)}
+    assert nodes["a"].answers == {1: ONE}
     assert len(nodes["b"].taken) == 1
 
 
