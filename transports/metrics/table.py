@@ -268,6 +268,8 @@ METRICS: tuple[Metric, ...] = (
            _one(lambda sources: sources.peers.letters_received)),
     Metric("cluster_peer_letters_dropped_total", COUNTER, "Letters without a way, or without room before one.",
            _one(lambda sources: sources.peers.letters_dropped)),
+    Metric("cluster_peer_letters_refused_total", COUNTER, "Letters of peers that could not be true, or not be meant.",
+           _one(lambda sources: sources.peers.letters_refused)),
     Metric("cluster_peer_bytes_sent_total", COUNTER, "Bytes of letters to other nodes, as they travel.",
            _one(lambda sources: sources.peers.bytes_sent)),
     Metric("cluster_peer_bytes_received_total", COUNTER, "Bytes from other nodes.",

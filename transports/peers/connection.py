@@ -14,9 +14,10 @@ from attrs import define
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.batch import Codec
 from goqueue.core.records.varint import Readable
-from goqueue.transports.peers.frames import HEADER, Frame, Kind, framed, letters_framed, letters_of
+from goqueue.transports.peers.frames import FRAME_BYTES_MAX, HEADER, Frame, Kind, framed, letters_framed, letters_of
 from goqueue.transports.peers.greeting import Greeting
 from goqueue.transports.peers.hello import Hello
+from goqueue.transports.peers.inbox import Inbox
 from goqueue.transports.peers.meters import PeerMeters
 from goqueue.transports.peers.outbox import Outbox
 from goqueue.transports.trio_carrier import JOINED_BYTES
@@ -32,7 +33,9 @@ Take = Callable[[Hello, list[memoryview]], None]
 class PeerLimits:
     """What peers may take of this node, and how long they may be silent."""
 
-    frame_bytes_max: int = 64 << 20
+    frame_bytes_max: int = FRAME_BYTES_MAX
+    # What all of them have sent that the node has not taken.
+    inbox_bytes_max: int = 128 << 20
     # What waits to go out to one of them; the oldest gives way.
     queue_bytes_max: int = 64 << 20
     hello_s: float = 3.0
@@ -49,6 +52,9 @@ class PeerLimits:
     # Connections that were not greeted yet, and greeted ones of one peer.
     strangers_max: int = 64
     connections_max: int = 4
+    # Nodes that are connected, and those that are called.
+    peers_max: int = 256
+    callees_max: int = 1024
 
 
 @define
@@ -70,6 +76,7 @@ class Connection:
         take: Take,
         limits: PeerLimits,
         meters: PeerMeters,
+        inbox: Inbox,
         host: str = "",
     ) -> None:
         self.peer = peer
@@ -86,6 +93,7 @@ class Connection:
         self._take = take
         self._limits = limits
         self._meters = meters
+        self._inbox = inbox
         self._outbox = Outbox(limits.queue_bytes_max)
         self._wanted = Parking()
         self._is_writing = False
@@ -110,7 +118,7 @@ class Connection:
 
     def send(self, letters: Sequence[Sequence[Readable]]) -> None:
         """Send letters, each in pieces that nobody changes from now on."""
-        pieces = letters_framed(letters, self._codec)
+        pieces = letters_framed(letters, self._codec, self._limits.frame_bytes_max)
         size = sum(map(len, pieces))
         if size - HEADER.size > self._limits.frame_bytes_max:
             self._send_apart(letters)
@@ -158,11 +166,11 @@ class Connection:
     async def _read_on(self) -> None:
         source, reader = self._greeting.source, self._greeting.reader
         try:
-            self._heard(self._greeting.frames)
+            await self._heard(self._greeting.frames)
             while size := await source.read_into(reader):
                 self._heard_s = trio.current_time()
                 self._meters.bytes_received += size
-                self._heard(reader.received(size))
+                await self._heard(reader.received(size))
             self._end(there=True)
         except ProtocolError as error:
             self._end(there=False)
@@ -170,10 +178,15 @@ class Connection:
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self._end(there=_is_of_peer(error))
 
-    def _heard(self, frames: list[Frame]) -> None:
+    async def _heard(self, frames: list[Frame]) -> None:
         for frame in frames:
             if frame.kind is Kind.LETTERS:
+                if self._inbox.is_full:
+                    await self._inbox.room()
+                    # That nothing was read meanwhile is no silence of the peer's.
+                    self._heard_s = trio.current_time()
                 letters = letters_of(frame, self._limits.frame_bytes_max)
+                self._inbox.put(sum(map(len, letters)))
                 self._meters.letters_received += len(letters)
                 self._take(self.peer, letters)
             elif frame.kind is not Kind.PING:

@@ -67,8 +67,13 @@ class Correspondence:
     def deliver(self, now: int, node: Node) -> None:
         """Tell the node all that came since it had its last turn."""
         came, self._came = self._came, []
+        self.network.taken()
         for verb, told in came:
             getattr(node, verb)(now, *told)
+        if node.faults.count > self.network.meters.letters_refused:
+            self.network.meters.letters_refused = node.faults.count
+            for peer, sentence in node.faults.take().items():
+                self.network.blame(peer, sentence)
 
     def send(self, letters: list[Letter]) -> None:
         """Send what the node has written."""

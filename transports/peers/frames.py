@@ -21,7 +21,7 @@ from enum import IntEnum
 from attrs import define
 from crc32c import crc32c
 
-from goqueue.core.errors import ProtocolError
+from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.records.batch import Codec
 from goqueue.core.records.compression import compress, decompress
 from goqueue.core.records.varint import Readable
@@ -29,9 +29,14 @@ from goqueue.core.records.varint import Readable
 HEADER = struct.Struct(">IBBHI")
 _CHECKED = 8
 _SIZE = struct.Struct(">I")
+# What a frame may hold, and what may come out of it.
+FRAME_BYTES_MAX = 64 << 20
 # Smaller bodies gain less than the work costs.
 COMPRESSED_BYTES_MIN = 1024
+# What shrinks to a smaller part of itself is sent as it is, and refused where it comes: it is a bomb.
+RATIO_MAX = 256
 CHUNK_BYTES = 128 << 10
+_CODECS = (Codec.LZ4, Codec.ZSTD)
 
 
 class Kind(IntEnum):
@@ -44,6 +49,8 @@ class Kind(IntEnum):
     LETTERS = 4
     # Nothing but a sign of life.
     PING = 5
+    # That the cluster's secret is known: see `secret.py`.
+    PROOF = 6
 
 
 @define
@@ -65,8 +72,10 @@ def framed(kind: Kind, body: Sequence[Readable] = (), codec: Codec = Codec.NONE)
     return [head + _SIZE.pack(checksum), *body]
 
 
-def letters_framed(letters: Sequence[Sequence[Readable]], codec: Codec = Codec.NONE) -> list[Readable]:
-    """A frame of letters that are in pieces, compressed where that makes it smaller."""
+def letters_framed(
+    letters: Sequence[Sequence[Readable]], codec: Codec = Codec.NONE, bytes_max: int = FRAME_BYTES_MAX
+) -> list[Readable]:
+    """A frame of letters that are in pieces, compressed where that makes it smaller and its reader takes it."""
     body: list[Readable] = []
     for letter in letters:
         body.append(_SIZE.pack(sum(map(len, letter))))
@@ -74,9 +83,9 @@ def letters_framed(letters: Sequence[Sequence[Readable]], codec: Codec = Codec.N
     if codec is Codec.NONE:
         return framed(Kind.LETTERS, body)
     whole = b"".join(body)
-    if len(whole) >= COMPRESSED_BYTES_MIN:
+    if COMPRESSED_BYTES_MIN <= len(whole) <= bytes_max:
         squeezed = compress(codec, whole)
-        if len(squeezed) < len(whole):
+        if len(squeezed) < len(whole) <= len(squeezed) * RATIO_MAX:
             return framed(Kind.LETTERS, [squeezed], codec)
     return framed(Kind.LETTERS, [whole])
 
@@ -89,7 +98,7 @@ def letters_of(frame: Frame, bytes_max: int) -> list[memoryview]:
             codec = Codec(frame.codec)
         except ValueError:
             raise ProtocolError(f"a frame has the codec {frame.codec}, which is unknown to this release") from None
-        body = memoryview(decompress(codec, body, bytes_max)).toreadonly()
+        body = memoryview(_decompressed(codec, body, bytes_max)).toreadonly()
     letters: list[memoryview] = []
     at, end = 0, len(body)
     while at < end:
@@ -99,6 +108,19 @@ def letters_of(frame: Frame, bytes_max: int) -> list[memoryview]:
             raise ProtocolError("a letter is longer than the frame that it came in")
         letters.append(body[start:at])
     return letters
+
+
+def _decompressed(codec: Codec, body: memoryview, bytes_max: int) -> bytearray:
+    """The decompressor writes into memory of this size at most, and stops there."""
+    if codec not in _CODECS:
+        raise ProtocolError(f"a frame has the codec {codec.name.lower()}, in which peers do not write")
+    most = min(bytes_max, len(body) * RATIO_MAX)
+    try:
+        return decompress(codec, body, most)
+    except BatchError as error:
+        if error.reason == "oversize":
+            raise ProtocolError(f"a frame of {len(body)} bytes decompresses to more than {most}") from None
+        raise
 
 
 class FrameReader:
@@ -164,7 +186,7 @@ class FrameReader:
     def _length(self) -> int:
         length: int
         length, kind, _, zero, _ = HEADER.unpack_from(self._chunk, self._start)
-        if zero or not Kind.HELLO <= kind <= Kind.PING:
+        if zero or not Kind.HELLO <= kind <= Kind.PROOF:
             raise ProtocolError("what came is no frame of a peer")
         if length > self.frame_bytes_max:
             raise ProtocolError(f"a frame of {length} bytes is longer than {self.frame_bytes_max}")

@@ -2,7 +2,8 @@
 
 A hello is JSON behind eight bytes that never change, so that releases of any age can read who they refuse. Fields may
 be added; unknown ones are ignored. Each side says the range of protocol versions that it speaks, and the highest that
-both speak is used. Nothing secret is in it; whom to believe is for TLS to say.
+both speak is used. Nothing secret is in it; whom to believe is for TLS to say, or for the cluster's secret
+(`secret.py`). Until then what a hello says is anybody's claim.
 """
 
 import json
@@ -12,6 +13,7 @@ from attrs import asdict, define, field, fields
 
 from goqueue.core.errors import ProtocolError
 from goqueue.core.peers.codec import VERSION, VERSION_MIN
+from goqueue.core.quorum.voter_id import node_name_problem
 from goqueue.core.records.batch import Codec
 
 MAGIC = b"GoQpeer\n"
@@ -21,6 +23,7 @@ CLOCKS_APART_MS_MAX = 60_000
 
 _TLS_RECORD = b"\x16\x03"
 _TEXT_MAX = 400
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
 @define
@@ -42,6 +45,8 @@ class Hello:
     version_max: int = VERSION
     # The codecs in which it reads letters.
     codecs: list[str] = field(factory=lambda: [*CODECS])
+    # Drawn for one connection by a node that knows the cluster's secret; empty from one that knows none.
+    nonce: str = ""
 
     def encode(self) -> bytes:
         """Its bytes."""
@@ -66,6 +71,9 @@ def parse_hello(body: bytes) -> Hello:
         raise ProtocolError("the hello of a peer does not say who it is") from None
     if not hello.node_id or not 0 < hello.version_min <= hello.version_max:
         raise ProtocolError("the hello of a peer has no node id, or versions that cannot be")
+    problem = node_name_problem(hello.node_id)
+    if problem:
+        raise ProtocolError(f"the hello of a peer has another node id than it may have: {problem}")
     return hello
 
 
@@ -75,9 +83,9 @@ def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - it is whatever JSON 
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
             return value
     elif name in _NUMBERS:
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
             return value
-    elif isinstance(value, str) and len(value) <= _TEXT_MAX:
+    elif isinstance(value, str) and len(value) <= _TEXT_MAX and value.isprintable():
         return value
     raise ProtocolError(f"the hello of a peer has another {name} than it may have")
 
@@ -114,6 +122,25 @@ def disagreement(own: Hello, other: Hello, expected: str = "", present: Hello | 
             "not wanted; one that has lost its data folder is let in by goqueue cluster readmit"
         )
     return ""
+
+
+def unproven(own: Hello, other: Hello) -> str:
+    """Why one of two nodes cannot prove itself to the other, in a sentence; empty where both can try, or need not."""
+    if bool(own.nonce) == bool(other.nonce):
+        return ""
+    knows, lacks = (own, other) if own.nonce else (other, own)
+    return (
+        f"node {knows.node_id} knows the cluster's secret and node {lacks.node_id} shows none: give node "
+        f"{lacks.node_id} the same cluster.secret (or cluster.secretFile)"
+    )
+
+
+def another_secret(own: Hello, other: Hello) -> str:
+    """What both sides are told when a proof is wrong; nothing of the secrets is in it."""
+    return (
+        f"the cluster's secret is another at node {other.node_id} than at node {own.node_id}, or what they said was "
+        "changed on its way: give both the same cluster.secret (or cluster.secretFile)"
+    )
 
 
 def _spoken(hello: Hello) -> str:

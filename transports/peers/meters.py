@@ -11,6 +11,8 @@ class PeerMeters:
     letters_received: int = 0
     # For want of a connection, or of room before one.
     letters_dropped: int = 0
+    # They could not be true, or not be meant.
+    letters_refused: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
     connections_opened: int = 0

@@ -29,8 +29,11 @@ from goqueue.transports.peers.connection import Connection, PeerLimits, Terms
 from goqueue.transports.peers.greeting import Greeting, Refused
 from goqueue.transports.peers.hello import CODECS, Hello, agreed_version, clocks_apart, disagreement, is_itself
 from goqueue.transports.peers.hosts import host_of, hosts_of
+from goqueue.transports.peers.inbox import Inbox
 from goqueue.transports.peers.meters import PeerMeters
 from goqueue.transports.peers.parting import Parting
+from goqueue.transports.peers.secret import ClusterSecrets
+from goqueue.transports.peers.strangers import Strangers
 from goqueue.transports.peers.tls import PeerTls
 from goqueue.transports.report_limit import ReportLimit
 
@@ -77,6 +80,7 @@ class Network:
         known: Iterable[PeerAddress] = (),
         limits: PeerLimits | None = None,
         tls: PeerTls | None = None,
+        secrets: ClusterSecrets | None = None,
         compression: str = "none",
         report: Callable[[str], None] = log.warning,
     ) -> None:
@@ -85,9 +89,11 @@ class Network:
         self._known = [*known]
         self._limits = limits or PeerLimits()
         self._tls = tls
+        self._secrets = secrets
         self._compression = compression
         self._report = report
         self._of_strangers = ReportLimit(report, trio.current_time)
+        self._of_peers = ReportLimit(report, trio.current_time)
         self._home: Home
         self._nursery: trio.Nursery
         self._connections: dict[str, list[Connection]] = {}
@@ -99,7 +105,8 @@ class Network:
         self._partings: dict[str, Parting] = {}
         # Addresses at which this node has found itself.
         self._own_places: set[str] = set()
-        self._strangers = 0
+        self._strangers = Strangers(self._limits.strangers_max)
+        self._inbox = Inbox(self._limits.inbox_bytes_max)
         self._notes: dict[str, str] = {}
         self._pauses = random.Random()  # noqa: S311 - nobody gains by knowing when a call comes
         self.meters = PeerMeters()
@@ -169,6 +176,18 @@ class Network:
         """Greet whoever comes or is called from here on with these; connections that are there keep what they have."""
         self._tls = tls
 
+    def renew_secrets(self, secrets: ClusterSecrets | None) -> None:
+        """Greet whoever comes or is called from here on with these; connections that are there stay."""
+        self._secrets = secrets
+
+    def blame(self, peer: str, sentence: str) -> None:
+        """The node has refused something that a peer has said: tell an operator, at a bounded rate."""
+        self._of_peers.say(f"node {peer}: {sentence}")
+
+    def taken(self) -> None:
+        """The node has taken all that came."""
+        self._inbox.empty()
+
     def find(self, place: PeerAddress) -> None:
         """A peer is said to be there; one that does not answer is given up in time, unless the metadata names it."""
         if place.node_id != self._home.hello().node_id and place.place not in self._own_places:
@@ -186,6 +205,8 @@ class Network:
     def _add_place(self, name: str, place: PeerAddress) -> None:
         call = self._calls.get(name)
         if call is None:
+            if len(self._calls) >= self._limits.callees_max and not self._is_lasting(name, place):
+                return
             call = self._calls[name] = _Call(place.node_id)
             self._nursery.start_soon(self._call_on, name, call)
         # What was said last is tried first.
@@ -257,19 +278,18 @@ class Network:
             self._home.gone(node_id)
 
     async def _greet_there(self, stream: trio.SocketStream, place: PeerAddress) -> tuple[Greeting, Hello]:
-        own = self._home.hello()
+        own, tls, binding = self._home.hello(), self._tls, b""
 
         def judge(other: Hello) -> str:
-            if is_itself(own, other):
-                raise _Itself
-            return disagreement(own, other, place.node_id, self._present(other))
+            return self._judged(own, other, place.node_id)
 
         with trio.fail_after(self._limits.hello_s):
             secured: Stream = stream
-            if self._tls is not None:
-                secured = trio.SSLStream(stream, self._tls.calling, server_hostname=place.host)
+            if tls is not None:
+                secured = trio.SSLStream(stream, tls.calling, server_hostname=place.host)
                 await secured.do_handshake()
-            greeting = Greeting(secured, self._limits.frame_bytes_max)
+                binding = tls.binding(secured, calls=True)
+            greeting = Greeting(secured, self._limits.frame_bytes_max, self._secrets, binding)
             return greeting, await greeting.call(own, judge)
 
     # --- who calls
@@ -278,16 +298,12 @@ class Network:
         """Greet whoever calls, and let nothing of it out: neither its errors nor its socket."""
         place = _place_of(stream)
         try:
-            if self._strangers >= self._limits.strangers_max:
-                return
-            self._strangers += 1
-            try:
-                greeting, peer = await self._greet_here(_tuned(stream, self._limits))
-            finally:
-                self._strangers -= 1
-            if peer.internal:
-                self._note_place(peer.node_id, peer.internal)
-            await self._serve(greeting, peer, place, host_of(stream))
+            found = await self._greet_stranger(stream)
+            if found is not None:
+                greeting, peer = found
+                if peer.internal:
+                    self._note_place(peer.node_id, peer.internal)
+                await self._serve(greeting, peer, place, host_of(stream))
         except _Itself:
             return
         except _FAILURES as error:
@@ -295,20 +311,39 @@ class Network:
         finally:
             await trio.aclose_forcefully(stream)
 
+    async def _greet_stranger(self, stream: trio.SocketStream) -> tuple[Greeting, Hello] | None:
+        """Greet somebody of whom nothing is known; None where it had to make room for others."""
+        stranger = self._strangers.enter(host_of(stream))
+        try:
+            with stranger.scope:
+                return await self._greet_here(_tuned(stream, self._limits))
+        finally:
+            self._strangers.leave(stranger)
+        self.meters.connections_refused += 1
+        return None
+
     async def _greet_here(self, stream: trio.SocketStream) -> tuple[Greeting, Hello]:
+        tls, binding = self._tls, b""
+
         def judge(other: Hello) -> str:
-            own = self._home.hello()
-            if is_itself(own, other):
-                raise _Itself
-            return disagreement(own, other, "", self._present(other))
+            return self._judged(self._home.hello(), other, "")
 
         with trio.fail_after(self._limits.hello_s):
             secured: Stream = stream
-            if self._tls is not None:
-                secured = trio.SSLStream(stream, self._tls.called, server_side=True)
+            if tls is not None:
+                secured = trio.SSLStream(stream, tls.called, server_side=True)
                 await secured.do_handshake()
-            greeting = Greeting(secured, self._limits.frame_bytes_max)
+                binding = tls.binding(secured, calls=False)
+            greeting = Greeting(secured, self._limits.frame_bytes_max, self._secrets, binding)
             return greeting, await greeting.answer(self._home.hello, judge)
+
+    def _judged(self, own: Hello, other: Hello, expected: str) -> str:
+        """Why a node cannot be a peer of this one; empty where it can. Raises _Itself."""
+        if is_itself(own, other):
+            raise _Itself
+        if other.node_id not in self._connections and len(self._connections) >= self._limits.peers_max:
+            return f"{len(self._connections)} nodes are connected to node {own.node_id}, and no more may be"
+        return disagreement(own, other, expected, self._present(other))
 
     def _present(self, other: Hello) -> Hello | None:
         connections = self._connections.get(other.node_id)
@@ -334,7 +369,7 @@ class Network:
         own = self._home.hello()
         codec = CODECS[self._compression] if self._compression in peer.codecs else Codec.NONE
         terms = Terms(agreed_version(own, peer), codec)
-        connection = Connection(greeting, peer, terms, self._take, self._limits, self.meters, host)
+        connection = Connection(greeting, peer, terms, self._take, self._limits, self.meters, self._inbox, host)
         node_id = peer.node_id
         try:
             self._enter(node_id, connection)
@@ -373,6 +408,8 @@ class Network:
             connections.remove(connection)
         if not connections and self._connections.pop(node_id, None) is not None:
             log.info("node %s is not connected any more", node_id)
+            if len(self._partings) >= self._limits.callees_max:
+                self._partings.pop(next(iter(self._partings)))
             self._partings[node_id] = Parting(
                 connection.peer.internal, connection.host, trio.current_time(), connection.is_ended_there
             )

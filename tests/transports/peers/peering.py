@@ -14,6 +14,7 @@ from goqueue.transports.peers.addresses import PeerAddress
 from goqueue.transports.peers.connection import PeerLimits
 from goqueue.transports.peers.hello import Hello
 from goqueue.transports.peers.network import Home, Network
+from goqueue.transports.peers.secret import ClusterSecrets
 from goqueue.transports.peers.tls import PeerTls
 from tests.transports.loopback import OWN_HOST
 
@@ -29,6 +30,7 @@ class Station:
     hello: Hello
     limits: PeerLimits = LIMITS
     tls: PeerTls | None = None
+    secrets: ClusterSecrets | None = None
     compression: str = "none"
     known: list[PeerAddress] = field(factory=list)
     letters: list[tuple[str, bytes]] = field(factory=list)
@@ -41,7 +43,7 @@ class Station:
 
     def __attrs_post_init__(self) -> None:
         self.network = Network(
-            encoded, decoded, known=self.known, limits=self.limits, tls=self.tls,
+            encoded, decoded, known=self.known, limits=self.limits, tls=self.tls, secrets=self.secrets,
             compression=self.compression, report=self.said.append,
         )  # fmt: skip
 
@@ -58,6 +60,7 @@ class Station:
         """Keep a letter."""
         assert isinstance(content, bytes)
         self.letters.append((sender, content))
+        self.network.taken()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["Station"]:

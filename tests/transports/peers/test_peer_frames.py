@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.batch import Codec
+from goqueue.core.records.compression import compress
 from goqueue.core.records.varint import Readable
-from goqueue.transports.peers.frames import HEADER, Frame, FrameReader, Kind, framed, letters_framed, letters_of
+from goqueue.transports.peers.frames import (
+    HEADER,
+    RATIO_MAX,
+    Frame,
+    FrameReader,
+    Kind,
+    framed,
+    letters_framed,
+    letters_of,
+)
 
 BYTES_MAX = 1 << 20
 CHUNK = 256
@@ -84,9 +94,41 @@ def test_a_frame_that_claims_too_much_is_refused_before_memory_is_taken() -> Non
 
 
 def test_letters_that_decompress_to_too_much_are_refused() -> None:
-    [frame] = fed(FrameReader(BYTES_MAX, CHUNK), joined(letters_framed([[bytes(1 << 20)]], Codec.ZSTD)), [CHUNK])
-    with pytest.raises(ProtocolError, match="decompress to more"):
-        letters_of(frame, 1 << 19)
+    squeezed = compress(Codec.ZSTD, _letter(bytes(range(256)) * 2000))
+    [frame] = fed(FrameReader(BYTES_MAX, CHUNK), joined(framed(Kind.LETTERS, [squeezed], Codec.ZSTD)), [CHUNK])
+    with pytest.raises(ProtocolError, match="decompresses to more than 20000"):
+        letters_of(frame, 20_000)
+
+
+def _letter(content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + content
+
+
+def test_a_bomb_is_given_up_where_it_is_larger_than_its_bytes_allow() -> None:
+    squeezed = compress(Codec.ZSTD, _letter(bytes(32 << 20)))
+    most = len(squeezed) * RATIO_MAX
+    assert most < 32 << 20
+    with pytest.raises(ProtocolError, match=f"a frame of {len(squeezed)} bytes decompresses to more than {most}"):
+        letters_of(Frame(Kind.LETTERS, Codec.ZSTD, memoryview(squeezed)), 64 << 20)
+
+
+@pytest.mark.parametrize("codec", [Codec.LZ4, Codec.ZSTD])
+def test_what_honest_nodes_compress_is_no_bomb_however_empty_it_is(codec: Codec) -> None:
+    content = bytes(BYTES_MAX // 2)
+    [frame] = fed(FrameReader(BYTES_MAX, CHUNK), joined(letters_framed([[content]], codec)), [CHUNK])
+    assert [bytes(letter) for letter in letters_of(frame, BYTES_MAX)] == [content]
+
+
+def test_what_is_too_large_for_its_reader_is_not_made_small_for_the_way() -> None:
+    pieces = letters_framed([[b"ab" * 10_000]], Codec.LZ4, 10_000)
+    assert sum(map(len, pieces)) > 20_000
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY])
+def test_a_codec_in_which_peers_do_not_write_is_refused(codec: Codec) -> None:
+    squeezed = compress(codec, _letter(b"abc" * 100))
+    with pytest.raises(ProtocolError, match="in which peers do not write"):
+        letters_of(Frame(Kind.LETTERS, codec, memoryview(squeezed)), BYTES_MAX)
 
 
 @given(st.binary(max_size=600), st.integers(1, 300))
