@@ -33,12 +33,13 @@ def _check(ctx: click.Context, /, file: str, form: str, **_values: str) -> None:
     from goqueue.cli.serve_settings import WrongSettings, gather_settings, serve_settings
 
     settings = gather_settings(given_flags(ctx), file, os.environ)
-    for warning in settings.warnings:
-        click.echo(f"warning: {warning}", err=True)
     try:
         serve_settings(settings)
     except WrongSettings as error:
         raise Ending(str(error), WRONG) from error
+    finally:
+        for warning in settings.warnings:
+            click.echo(f"warning: {warning}", err=True)
     found = settings.all()
     if form == "table":
         rows = [[each.key.name, each.text or "-", each.place or each.source] for each in found]

@@ -260,15 +260,19 @@ def _renew_tls(server: Server, settings: ServeSettings, post: Correspondence | N
     try:
         tls = settings.tls()
         if post is not None and settings.cluster is not None:
-            post.network.renew_tls(settings.cluster.tls())
-    except OSError as error:
-        log.error("SIGHUP: the TLS files cannot be used, the old ones stay: %s", error.strerror or error)  # noqa: TRY400
+            peers, known = settings.cluster.tls(), settings.cluster.secrets()
+            post.network.renew_tls(peers)
+            post.network.renew_secrets(known)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        log.error("SIGHUP: the files of TLS and of the secret cannot be used, the old ones stay: %s", why)  # noqa: TRY400
         return
-    if tls is None:
-        log.info("SIGHUP: without TLS there is nothing to read again")
-    else:
+    if tls is not None:
         server.renew_tls(tls)
-        log.info("SIGHUP: the TLS files were read again")
+    if tls is not None or (settings.cluster is not None and settings.cluster.has_files):
+        log.info("SIGHUP: the files of TLS and of the secret were read again")
+    else:
+        log.info("SIGHUP: without TLS or a file with a secret there is nothing to read again")
 
 
 async def _toggle_captures(

@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 import trio
 from attrs import define
@@ -24,6 +25,7 @@ from goqueue.cli.settings.cluster_keys import (
     FOUNDERS,
     GROUP,
     HEARTBEAT,
+    INSECURE,
     INTERNAL,
     JOIN,
     MULTICAST,
@@ -34,20 +36,25 @@ from goqueue.cli.settings.cluster_keys import (
     RACK,
     REPLICA_LAG,
     REQUEST,
+    SECRET,
+    SECRET_FILE,
     STATIC,
     SUSPECT,
 )
 from goqueue.cli.settings.keys import GRPC, HTTP, NODE
 from goqueue.cli.settings.kinds import LOOPBACK, Address
 from goqueue.cli.settings.sources import DEFAULT, FILE, Settings
+from goqueue.cli.starting import is_loopback
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.peers.codec import decode, encode
 from goqueue.transports.peers.addresses import PeerAddress, parse_peer
 from goqueue.transports.peers.discovery import call_out, look_up
 from goqueue.transports.peers.network import Network
+from goqueue.transports.peers.secret import SECRET_BYTES_MAX, SECRETS_MAX, ClusterSecrets, parse_secrets
 from goqueue.transports.peers.tls import PeerTls, peer_tls
 
 _MS = 1_000_000
+_SECRET_FILE_BYTES_MAX = SECRETS_MAX * (SECRET_BYTES_MAX + 2)
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nothing is bound to them here
 
 
@@ -66,6 +73,11 @@ class ClusterSettings:
     group: Address | None
     compression: str
     tls_files: tuple[str, str, str] | None
+    # What the secret is, or the file that it is in; "" for none.
+    secret: ClusterSecrets | None
+    secret_file: str
+    # Whether peers may come from other machines without either.
+    is_open: bool
     heartbeat_ms: int
     suspect_ms: int
     dead_ms: int
@@ -104,13 +116,33 @@ class ClusterSettings:
             host = socket.gethostname()
         return PeerAddress("", host, port).place
 
+    @property
+    def has_files(self) -> bool:
+        """Whether there is something to be read again."""
+        return self.tls_files is not None or bool(self.secret_file)
+
     def tls(self) -> PeerTls | None:
         """The keys as the files have them at the moment. Raises OSError, of which SSLError is one."""
         return None if self.tls_files is None else peer_tls(*self.tls_files)
 
+    def secrets(self) -> ClusterSecrets | None:
+        """The secrets as the file has them at the moment, or as they were given. Raises OSError, ValueError."""
+        if not self.secret_file:
+            return self.secret
+        with Path(self.secret_file).open("rb") as file:
+            content = file.read(_SECRET_FILE_BYTES_MAX + 1)
+        if len(content) > _SECRET_FILE_BYTES_MAX:
+            raise ValueError("it is larger than any secrets are")
+        found = parse_secrets(content.decode("utf-8", "replace"))
+        if not found:
+            raise ValueError("there is no secret in it")
+        return ClusterSecrets(found)
+
     def network(self) -> Network:
-        """The node's connections to its peers. Raises as `tls` does."""
-        return Network(encode, decode, known=self.known, tls=self.tls(), compression=self.compression)
+        """The node's connections to its peers. Raises as `tls` and `secrets` do."""
+        return Network(
+            encode, decode, known=self.known, tls=self.tls(), secrets=self.secrets(), compression=self.compression
+        )
 
     async def discover(self, network: Network, internal: str) -> None:
         """Find peers as long as the node lives, in the ways that were asked for."""
@@ -129,7 +161,7 @@ def cluster_settings(settings: Settings) -> ClusterSettings | None:
     _check(settings)
     own = next((place for place in settings[PEERS] if place.node_id == settings[NODE]), None)
     discovery, files = settings[DISCOVERY], (settings[PEER_CERT], settings[PEER_KEY], settings[PEER_CA])
-    return ClusterSettings(
+    found = ClusterSettings(
         node_id=settings[NODE],
         founders=_founders(settings),
         known=[place for place in [*settings[PEERS], *settings[JOIN]] if place != own],
@@ -140,6 +172,9 @@ def cluster_settings(settings: Settings) -> ClusterSettings | None:
         group=settings[GROUP] if discovery == MULTICAST else None,
         compression=settings[COMPRESSION],
         tls_files=files if all(files) else None,
+        secret=settings[SECRET],
+        secret_file=settings[SECRET_FILE],
+        is_open=settings[INSECURE],
         heartbeat_ms=settings[HEARTBEAT],
         suspect_ms=settings[SUSPECT],
         dead_ms=settings[DEAD],
@@ -148,6 +183,8 @@ def cluster_settings(settings: Settings) -> ClusterSettings | None:
         request_ms=settings[REQUEST],
         catch_up_bytes_per_s=settings[CATCH_UP],
     )
+    _check_secrets(settings, found)
+    return found
 
 
 def _is_among_others(settings: Settings) -> bool:
@@ -206,3 +243,31 @@ def _check(settings: Settings) -> None:
     if len(missing) < len(files):
         for key in missing:
             settings.problem(key, "TLS between nodes needs cluster.tls.cert, key and ca")
+
+
+def _check_secrets(settings: Settings, found: ClusterSettings) -> None:
+    """Who reaches the port of peers has to be kept from being one, or this must be what is wanted."""
+    if found.secret is not None and found.secret_file:
+        settings.problem(SECRET_FILE, "cluster.secret is given as well: leave out one of them")
+        return
+    try:
+        has_secret = found.secrets() is not None
+    except OSError as error:
+        settings.problem(SECRET_FILE, f"{found.secret_file} cannot be read: {error.strerror or error}")
+        return
+    except ValueError as error:
+        settings.problem(SECRET_FILE, f"{found.secret_file}: {error}")
+        return
+    host = found.internal[0]
+    if is_loopback(host):
+        return
+    if not (has_secret or found.tls_files or found.is_open):
+        settings.problem(
+            INTERNAL,
+            f"whoever reaches {host} from another machine could pose as a node: give all nodes the same secret "
+            "(--cluster-secret-file), or TLS (cluster.tls), or say --insecure where the network keeps others away",
+        )
+    elif found.is_open and not (has_secret or found.tls_files):
+        settings.warnings.append(
+            f"whoever reaches {host} can pose as a node: there is neither a secret nor TLS between nodes"
+        )

@@ -40,7 +40,7 @@ def seconds_to_wait() -> float:
 def await_listener(host: str, port: int) -> None:
     """Return when something listens at an address of this machine, or when the time is over."""
     wait_s = seconds_to_wait()
-    if not _is_loopback(host) or not wait_s:
+    if not is_loopback(host) or not wait_s:
         return
     begun, is_told = time.monotonic(), False
     while not _listens(host, port):
@@ -53,7 +53,8 @@ def await_listener(host: str, port: int) -> None:
         time.sleep(_PAUSE_S)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens at a host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

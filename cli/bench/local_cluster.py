@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from goqueue.cli.bench.workbench import BenchError
+from goqueue.cli.starting import is_loopback
 
 T = TypeVar("T")
 
@@ -275,7 +276,9 @@ def cluster_of(folder: Path, places: Sequence[Place], flags: Mapping[str, Sequen
     brokers = {f"n{at}": LocalBroker(f"n{at}", folder / f"n{at}", place) for at, place in enumerate(places, 1)}
     peers = ",".join(f"{broker.node_id}@{broker.internal_address}" for broker in brokers.values())
     for broker in brokers.values():
-        own = [] if len(brokers) == 1 else ["--peers", peers, "--internal", broker.internal_address]
+        # A network of namespaces is this machine's own, though none of its addresses is loopback.
+        open_flags = [] if is_loopback(broker.host) else ["--insecure"]
+        own = [] if len(brokers) == 1 else ["--peers", peers, "--internal", broker.internal_address, *open_flags]
         broker.flags = [*own, *(flags or {}).get(broker.node_id, ())]
     return LocalCluster(brokers)
 

@@ -57,10 +57,28 @@ PEER_CERT = Key("cluster.tls.cert", kinds.path(may_be_empty=True), "", "The cert
 PEER_KEY = Key("cluster.tls.key", kinds.path(may_be_empty=True), "", "The key to it.")
 PEER_CA = Key("cluster.tls.ca", kinds.path(may_be_empty=True), "", "The authority that peers' certificates are of.")
 
-FLAGGED_CLUSTER: tuple[Key[Any], ...] = (INTERNAL, PEERS, JOIN, ADVERTISE, RACK, DISCOVERY)
+SECRET = Key(
+    "cluster.secret", kinds.cluster_secrets(), "",
+    "What all nodes know and nobody else does: current, or current,previous while it is replaced.",
+    variable="GOQUEUE_CLUSTER_SECRET", is_secret=True,
+)  # fmt: skip
+SECRET_FILE = flagged(
+    "cluster-secret-file", "cluster.secretFile", kinds.path(may_be_empty=True), "",
+    "The file with the secret that nodes prove to know, a line each; SIGHUP reads it again.",
+)  # fmt: skip
+INSECURE = flagged(
+    "insecure", "broker.insecure", kinds.switch(), "off",
+    "Let whoever reaches the port for other nodes be one, beyond this machine, without a secret and without TLS.",
+    bare="on",
+)  # fmt: skip
+
+FLAGGED_CLUSTER: tuple[Key[Any], ...] = (
+    INTERNAL, PEERS, JOIN, ADVERTISE, RACK, DISCOVERY, SECRET_FILE, INSECURE,
+)  # fmt: skip
 
 # In the order of the file, within `cluster`.
 CLUSTER_KEYS: tuple[Key[Any], ...] = (
     PEERS, JOIN, FOUNDERS, ADVERTISE, RACK, DISCOVERY, DNS_NAME, GROUP, QUORUM, COMPRESSION,
     HEARTBEAT, SUSPECT, DEAD, ELECTION, REPLICA_LAG, REQUEST, CATCH_UP, PEER_CERT, PEER_KEY, PEER_CA,
+    SECRET, SECRET_FILE,
 )  # fmt: skip

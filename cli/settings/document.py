@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import define
+from attrs import define, field
 
 from goqueue.cli.settings.kinds import LIST, NOTHING, TEXT, shown, written_as
 from goqueue.cli.settings.variables import CLOSING, OPENING, Variables
@@ -27,7 +27,8 @@ _STANDARD_TAGS = "tag:yaml.org,2002:"
 class Entry:
     """What the file holds under a key; of a list, the items with commas between."""
 
-    text: str
+    # It may be a secret.
+    text: str = field(repr=False)
     line: int
     written: str
     variables: list[str]

@@ -12,7 +12,7 @@ from goqueue.cli.contexts import API_KEY_VARIABLE, CONTEXT_VARIABLE
 from goqueue.cli.contexts import VARIABLE as CONTEXTS_VARIABLE
 from goqueue.cli.server import VARIABLE as SERVER_VARIABLE
 from goqueue.cli.settings.flags import CONFIG_VARIABLE
-from goqueue.cli.settings.keys import FLAGGED
+from goqueue.cli.settings.keys import FLAGGED, HIDDEN
 from goqueue.cli.starting import WAIT_VARIABLE
 
 PREFIX = "GOQUEUE_"
@@ -32,7 +32,7 @@ _OF_SERVICES = re.compile(r"GOQUEUE_([A-Z0-9_]+_)?(SERVICE_(HOST|PORT)|PORT(_[0-
 
 def unknown_variables(environment: Mapping[str, str], taken: Iterable[str]) -> list[str]:
     """A sentence about each variable that nothing reads; `taken` are those that the broker's file names."""
-    known = [*(key.variable for key in FLAGGED), *OF_COMMANDS]
+    known = [*(key.variable for key in (*FLAGGED, *HIDDEN)), *OF_COMMANDS]
     found = sorted(
         name
         for name in environment

@@ -1,9 +1,11 @@
 """The settings that are flags of `goqueue serve`, as click knows them, and what click found out about them."""
 
+import os
+
 import click
 from click.core import ParameterSource
 
-from goqueue.cli.settings.keys import FLAGGED
+from goqueue.cli.settings.keys import FLAGGED, HIDDEN
 from goqueue.cli.settings.sources import FLAG, VARIABLE, Given
 
 CONFIG_VARIABLE = "GOQUEUE_CONFIG"
@@ -15,12 +17,14 @@ def flag_options(*, are_hidden: bool = False) -> list[click.Parameter]:
         click.Option(
             [f"--{key.flag}"],
             envvar=key.variable,
+            is_flag=False,
+            flag_value=key.bare or None,
             default=key.default,
             help=key.meaning,
             hidden=are_hidden,
             show_default=bool(key.default),
             show_envvar=True,
-            metavar="TEXT",
+            metavar="[on|off]" if key.bare else "TEXT",
         )
         for key in FLAGGED
     ]
@@ -34,4 +38,7 @@ def given_flags(ctx: click.Context) -> dict[str, Given]:
         if source in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}:
             is_typed = source is ParameterSource.COMMANDLINE
             given[key.name] = Given(ctx.params[key.option], FLAG if is_typed else VARIABLE)
+    for key in HIDDEN:
+        if os.environ.get(key.variable):
+            given[key.name] = Given(os.environ[key.variable], VARIABLE)
     return given

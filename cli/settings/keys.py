@@ -7,7 +7,7 @@ nothing in a broker; what has one value only is refused with a sentence where it
 from typing import Any
 
 from goqueue.cli.settings import kinds
-from goqueue.cli.settings.cluster_keys import CLUSTER_KEYS, FLAGGED_CLUSTER, INTERNAL
+from goqueue.cli.settings.cluster_keys import CLUSTER_KEYS, FLAGGED_CLUSTER, INSECURE, INTERNAL
 from goqueue.cli.settings.key import Key, flagged
 from goqueue.cli.settings.kinds import DAY_MS
 from goqueue.core.cluster.plan import AUTOMATIC
@@ -143,7 +143,7 @@ CONNECTION_BUFFER = Key(
 
 # All keys, in the order of the file.
 KEYS: tuple[Key[Any], ...] = (
-    NODE, FOLDER, HTTP, GRPC, INTERNAL, CERT, KEY, GRACE,
+    NODE, FOLDER, HTTP, GRPC, INTERNAL, CERT, KEY, GRACE, INSECURE,
     ALLOWED_HOSTS, CORS_ORIGINS,
     SEGMENT_SIZE, INDEX_INTERVAL, RESERVE, FSYNC_MODE, FSYNC_INTERVAL,
     PARTITIONS, REPLICATION, RETENTION_HOURS, RETENTION_BYTES,
@@ -163,3 +163,6 @@ KEYS: tuple[Key[Any], ...] = (
     LEVEL, FORMAT, LOG_FILE,
     CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
 )  # fmt: skip
+
+# What the environment says and no flag does.
+HIDDEN: tuple[Key[Any], ...] = tuple(key for key in KEYS if key.variable and not key.flag)

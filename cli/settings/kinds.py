@@ -13,6 +13,7 @@ from attrs import define
 
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
 from goqueue.transports.peers.addresses import PeerAddress, parse_peer
+from goqueue.transports.peers.secret import SECRET_BYTES_MIN, ClusterSecrets, parse_secrets
 
 # How something is written in YAML.
 NOTHING, TRUTH, NUMBER, TEXT, LIST = "nothing", "truth", "number", "text", "list"
@@ -273,6 +274,17 @@ def words(length_max: int = 200) -> Kind[str]:
         return text.strip()
 
     return Kind(f"a text of up to {length_max} characters", parse, frozenset({TEXT, NOTHING}))
+
+
+def cluster_secrets() -> Kind[ClusterSecrets | None]:
+    """The secrets of a cluster, the current one first; what is wrong with one is said without showing it."""
+
+    def parse(text: str) -> ClusterSecrets | None:
+        found = parse_secrets(text)
+        return ClusterSecrets(found) if found else None
+
+    written = frozenset({TEXT, NUMBER, TRUTH, LIST, NOTHING})
+    return Kind(f"a secret of {SECRET_BYTES_MIN} bytes or more", parse, written)
 
 
 def fixed(only: str, why: str) -> Kind[str]:

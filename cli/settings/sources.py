@@ -7,7 +7,7 @@ which the flag is gone.
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from attrs import define
+from attrs import define, field
 
 from goqueue.cli.settings.document import ANYTHING, Document, Entry
 from goqueue.cli.settings.key import Key
@@ -16,13 +16,15 @@ from goqueue.cli.settings.kinds import LIST, NOTHING, NUMBER, TEXT, shown
 
 T = TypeVar("T")
 FLAG, VARIABLE, FILE, DEFAULT = "flag", "variable", "file", "default"
+# What is shown of a secret.
+HIDDEN_TEXT = "(not shown)"
 
 
 @define
 class Given:
     """What the command line or the environment says of a key."""
 
-    text: str
+    text: str = field(repr=False)
     source: str
 
 
@@ -43,7 +45,14 @@ class Setting:
     def plain(self) -> object:
         """The value as JSON has it: spans and addresses in the words in which they were given."""
         kind = self.key.kind
+        if self.key.is_secret:
+            return self.text
         return self.text if kind.written == {TEXT} or self.text in kind.words else self.value
+
+
+def _visible(key: Key[Any], text: str) -> str:
+    """A setting as people may see it."""
+    return HIDDEN_TEXT if key.is_secret and text else text
 
 
 class Settings:
@@ -89,7 +98,7 @@ class Settings:
                 document.report(entry.line, str(error), key.name)
             else:
                 through = f" ({', '.join(entry.variables)})" if entry.variables else ""
-                chosen = Setting(key, entry.text, value, FILE, place + through, f"{place}: {key.name}")
+                chosen = Setting(key, _visible(key, entry.text), value, FILE, place + through, f"{place}: {key.name}")
         if given is not None:
             place = f"--{key.flag}" if given.source == FLAG else key.variable
             try:
@@ -97,7 +106,7 @@ class Settings:
             except ValueError as error:
                 self.problems.append(f"{key.label}: {error}")
             else:
-                chosen = Setting(key, given.text, value, given.source, place, key.label)
+                chosen = Setting(key, _visible(key, given.text), value, given.source, place, key.label)
         self._found[key.name] = chosen
 
 
