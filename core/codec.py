@@ -16,7 +16,7 @@ from attrs import define
 
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.varint import Readable, decode_varlong, encode_varlong
-from goqueue.core.shapes import Parts, Read, Shapes, Special, Write
+from goqueue.core.shapes import Parts, Read, Shapes, Special, Write, begin_message
 
 __all__ = ["Codec"]
 
@@ -96,6 +96,7 @@ class Codec:
 
     def decode(self, content: Readable) -> Any:
         """The message in `content`, or ProtocolError."""
+        begin_message()
         number, at = decode_varlong(content, 0)
         version, at = decode_varlong(content, at)
         newest = self._editions[self.version].by_number.get(number)

@@ -21,7 +21,6 @@ from goqueue.core.cluster.plans import Plans
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.descriptions import Descriptions
-from goqueue.core.errors import ProtocolError
 from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.leading import Follower, Leading
@@ -75,8 +74,6 @@ class Node:
         self.options = options
         self.clock = clock
         self._ready = Ready()
-        # What peers have said that was refused.
-        self.faults = PeerFaults()
         self.led = Led(options.node_id, options.thresholds)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
@@ -98,6 +95,8 @@ class Node:
             doors = Doors(self._carry_out_for_peer, self._answer, self._forget_local, self._spread)
             self._peering = Peering(site, cluster, options.version, self._agreement, self._recent, doors)
             rooms.append(self._peering.attendance)
+        # What peers have said that was refused.
+        self.faults = PeerFaults() if self._peering is None else self._peering.faults
         self._rooms = Rooms(rooms)
         replication = None if self._peering is None else self._peering.replication
         self._streams = Streams(self.led, self._reads, self._upkeep, self._rooms, replication, self._answer)
@@ -216,10 +215,7 @@ class Node:
     def receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
         """Take a letter of a peer."""
         if self._peering is not None and self._leading.is_open:
-            try:
-                self._peering.receive(now, sender, message)
-            except ProtocolError as error:
-                self.faults.note(sender, f"a {type(message).__name__} was refused: {error}")
+            self._peering.hear(now, sender, message)
             self._follow(now)
 
     def peer_met(self, now: int, peer: str) -> None:
@@ -288,8 +284,6 @@ class Node:
         changed = self._leading.follow(now)
         if self._peering is not None:
             self._peering.follow(now, changed)
-        for misfit in self._agreement.take_misfits():
-            self.faults.note(self._agreement.controller or self.options.node_id, misfit)
         finished, self._leading.finished = self._leading.finished, []
         for request in finished:
             self._wishes.ask(request)

@@ -36,10 +36,12 @@ from goqueue.core.cluster.verbs import (
     MeasureCluster,
     NodeHeartbeat,
 )
+from goqueue.core.errors import ProtocolError
 from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.dispatch import Dispatch
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.peers.faults import PeerFaults
 from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.quorum.verbs import MoveController
 from goqueue.core.ready import Fetching, Letter
@@ -87,6 +89,7 @@ class Peering:
         # Where other nodes are reached; another object when that has changed.
         self.addresses: dict[str, str] = {}
         self._incarnations: dict[str, int] = {}
+        self.faults = PeerFaults()
         self._was_controller = False
         self._controller_seen = ""
         # The last controller that was another node.
@@ -182,8 +185,14 @@ class Peering:
 
     # --- peers
 
-    def receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
-        """Take a letter of a peer."""
+    def hear(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - a letter of any kind
+        """Take a letter of a peer, unless it cannot be true: then nothing comes of it but a note."""
+        try:
+            self._receive(now, sender, message)
+        except ProtocolError as error:
+            self.faults.note(sender, f"a {type(message).__name__} was refused: {error}")
+
+    def _receive(self, now: int, sender: str, message: Any) -> None:  # noqa: ANN401 - as above
         self.look(now)
         kind = type(message)
         if kind in _REPLICATION:
@@ -216,6 +225,8 @@ class Peering:
     def follow(self, now: int, changed: Changed) -> None:
         """Take note of what all have agreed on."""
         state, agreement = self._agreement.state, self._agreement
+        for misfit in agreement.take_misfits():
+            self.faults.note(agreement.controller or self._led.node_id, misfit)
         self.tally.led_by(agreement.controller, agreement.term)
         if changed.everything:
             self.tally.begin(now, state)

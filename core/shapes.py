@@ -31,6 +31,9 @@ _NONE, _LIST = 0, 1
 # The first number that a class may have where several are possible.
 FIRST_NUMBER = 2
 _DEPTH_MAX = 16
+# In all lists of one message together: an item may take one byte on its way, and a hundred times as much in memory.
+ITEMS_MAX = 1 << 22
+_left = [ITEMS_MAX]
 _DOUBLE = struct.Struct("<d")
 
 
@@ -271,11 +274,29 @@ def _optional(shape: Shape) -> Shape:
     return write, read
 
 
+def begin_message() -> None:
+    """What is read from here on is another message, with items of its own."""
+    _left[0] = ITEMS_MAX
+
+
+def items_read() -> int:
+    """How many items the message has that was read last."""
+    return ITEMS_MAX - _left[0]
+
+
+def take_items(count: int) -> None:
+    """The message has so many items more. Raises ProtocolError where these are too many."""
+    _left[0] -= count
+    if _left[0] < 0:
+        raise ProtocolError(f"a message has more than {ITEMS_MAX} items")
+
+
 def read_count(content: Readable, at: int) -> tuple[int, int]:
     """How many items follow, each of which takes a byte at least."""
     count, at = read_integer(content, at)
     if not 0 <= count <= min(len(content) - at, INT64_MAX):
         raise ProtocolError(f"{count} items do not fit into {len(content) - at} bytes")
+    take_items(count)
     return count, at
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
+from goqueue.core.errors import ProtocolError
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter
 from goqueue.core.verbs import Side
@@ -19,6 +20,10 @@ _PAUSE_NS = 500_000_000
 # So long after a change all partitions are told of once more, whatever else changes in between.
 _AFTERWARDS_NS = 10_000_000_000
 _PARTS_MAX = 2000
+# More partitions than there are; what is not known here is asked of leaders.
+_KNOWN_MAX = 1_000_000
+
+_OFFSET_MAX = 1 << 62
 
 Place = tuple[int, int]
 
@@ -54,9 +59,15 @@ class Horizon:
     _all_due: int | None = None
 
     def heard(self, ends: Ends) -> None:
-        """Another leader has told."""
+        """Another leader has told. Raises ProtocolError for ends that no log has."""
+        for end in ends.parts:
+            told = end.start_offset, end.high_watermark, end.end_offset, end.size_bytes
+            if not all(0 <= one <= _OFFSET_MAX for one in told):
+                raise ProtocolError(f"partition {end.partition} of topic {end.topic_id} is told to end nowhere")
         for end in ends.parts:
             known = self._known.get((end.topic_id, end.partition))
+            if known is None and len(self._known) >= _KNOWN_MAX:
+                continue
             if known is None or known.leader_epoch <= end.leader_epoch:
                 self._known[end.topic_id, end.partition] = end
 

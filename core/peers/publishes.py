@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable, encode_varlong
-from goqueue.core.shapes import Parts, Shape, Shapes, read_content, read_count, read_integer
+from goqueue.core.shapes import Parts, Shape, Shapes, read_content, read_count, read_integer, take_items
 from goqueue.core.verbs import NewRecord, Published, PublishReply, Refusal
 
 # No publish brings more messages than this.
@@ -118,6 +118,7 @@ def reply_shape(shapes: Shapes) -> Shape:
             elif not 0 < count <= RESULTS_MAX - len(results):
                 raise ProtocolError(f"{count} messages cannot have been published at once")
             else:
+                take_items(count)
                 at = _read_run(results, count, content, at)
         return PublishReply(results), at
 

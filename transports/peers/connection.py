@@ -25,8 +25,9 @@ from goqueue.transports.trio_parking import Parking
 
 _WRITTEN_AT_ONCE_BYTES = 1 << 20
 
-# Takes the letters of a frame, the peer's hello first; raises ProtocolError for one that cannot be read.
-Take = Callable[[Hello, list[memoryview]], None]
+# Takes a letter, the peer's hello first, and answers what it takes in memory; raises ProtocolError for one that cannot
+# be read.
+Take = Callable[[Hello, memoryview], int]
 
 
 @define(frozen=True)
@@ -182,15 +183,21 @@ class Connection:
         for frame in frames:
             if frame.kind is Kind.LETTERS:
                 if self._inbox.is_full:
-                    await self._inbox.room()
-                    # That nothing was read meanwhile is no silence of the peer's.
-                    self._heard_s = trio.current_time()
+                    await self._room()
                 letters = letters_of(frame, self._limits.frame_bytes_max)
-                self._inbox.put(sum(map(len, letters)))
                 self._meters.letters_received += len(letters)
-                self._take(self.peer, letters)
+                for letter in letters:
+                    if self._inbox.is_full:
+                        await self._room()
+                    self._inbox.put(self._take(self.peer, letter))
             elif frame.kind is not Kind.PING:
                 raise ProtocolError(f"a {frame.kind.name.lower()} came where letters were expected")
+
+    async def _room(self) -> None:
+        """Wait until the node has taken enough of what came."""
+        await self._inbox.room()
+        # That nothing was read meanwhile is no silence of the peer's.
+        self._heard_s = trio.current_time()
 
     async def _write_on(self) -> None:
         while True:

@@ -70,9 +70,10 @@ class Correspondence:
         self.network.taken()
         for verb, told in came:
             getattr(node, verb)(now, *told)
-        if node.faults.count > self.network.meters.letters_refused:
-            self.network.meters.letters_refused = node.faults.count
-            for peer, sentence in node.faults.take().items():
+        faults = node.faults
+        if faults.count > self.network.meters.letters_refused:
+            self.network.meters.letters_refused = faults.count
+            for peer, sentence in faults.take().items():
                 self.network.blame(peer, sentence)
 
     def send(self, letters: list[Letter]) -> None:

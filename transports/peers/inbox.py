@@ -1,14 +1,15 @@
 """How much of what peers have sent waits for the node's next turn: bounded in bytes, for all peers together.
 
-A frame may decompress to much more than it took on its way, and many come between two turns. So a connection goes on
-only when there is room; until then the peer's own queue fills, and gives up the oldest.
+A frame may decompress to much more than it took on its way, a letter takes more when it was read, and many come between
+two turns. So a connection goes on only when there is room; until then the peer's own queue fills, and gives up the
+oldest.
 """
 
 import trio
 
 
 class Inbox:
-    """The bytes of messages that came and that the node has not taken; one frame always fits."""
+    """The bytes of messages that came and that the node has not taken; one letter always fits."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max

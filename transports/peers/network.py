@@ -24,6 +24,7 @@ from goqueue.core.errors import GoQueueError, ProtocolError
 from goqueue.core.ready import Letter
 from goqueue.core.records.batch import Codec
 from goqueue.core.records.varint import Readable
+from goqueue.core.shapes import items_read
 from goqueue.transports.peers.addresses import PeerAddress, parse_peer
 from goqueue.transports.peers.connection import Connection, PeerLimits, Terms
 from goqueue.transports.peers.greeting import Greeting, Refused
@@ -46,6 +47,8 @@ Decode = Callable[[memoryview], object]
 # What may go wrong while a connection comes to be, and is nobody's defect; ValueError for a host that is no name.
 _FAILURES = (OSError, ValueError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, GoQueueError)
 _NOTES_MAX = 256
+# About what an item of a list in a letter takes in memory.
+_ITEM_BYTES = 128
 
 
 @define
@@ -415,9 +418,9 @@ class Network:
             )
             self._home.lost(node_id)
 
-    def _take(self, peer: Hello, letters: list[memoryview]) -> None:
-        for letter in letters:
-            self._home.letter(peer.node_id, self._decode(letter))
+    def _take(self, peer: Hello, letter: memoryview) -> int:
+        self._home.letter(peer.node_id, self._decode(letter))
+        return len(letter) + items_read() * _ITEM_BYTES
 
 
 class _Itself(GoQueueError):

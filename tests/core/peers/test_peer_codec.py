@@ -14,7 +14,7 @@ from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.peers.codec import LETTERS, decode, encode
 from goqueue.core.records.varint import encode_varlong
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
-from goqueue.core.shapes import LARGE_BYTES, since
+from goqueue.core.shapes import LARGE_BYTES, items_read, since
 from goqueue.core.verbs import (
     Caller,
     Code,
@@ -154,6 +154,20 @@ def test_values_nested_without_an_end_are_refused() -> None:
     deep = begin[:-1] + bytes((12, 2)) * 1000 + b"\0"
     with pytest.raises(ProtocolError, match="nested too deeply"):
         decode(deep)
+
+
+def test_a_message_of_more_items_than_memory_bears_is_refused_however_its_lists_are_nested() -> None:
+    publish = _bytes(_forwarded(Publish("t", [NewRecord(None, None)])))
+    begin = publish[: publish.index(b"t") + 1]
+    with pytest.raises(ProtocolError, match="more than 4194304 items"):
+        decode(begin + encode_varlong(1 << 23) + bytes(1 << 23))
+    answers: list[Published | Refusal] = [Published(0, at, 1) for at in range(10)]
+    run = _bytes(_answered(PublishReply(answers)))
+    assert len(decode(run).reply.results) == items_read() - 1 == 10
+    headers = ((("h", b""),) * 100_000,) * 50
+    with pytest.raises(ProtocolError, match="more than 4194304 items"):
+        decode(_bytes(_forwarded(Publish("t", [NewRecord(None, None, each) for each in headers]))))
+    assert len(decode(_bytes(_forwarded(Publish("t", [NewRecord(None, None)] * 1000)))).request.records) == 1000
 
 
 def test_messages_of_a_publish_keep_all_that_they_have() -> None:

@@ -32,6 +32,8 @@ class Station:
     tls: PeerTls | None = None
     secrets: ClusterSecrets | None = None
     compression: str = "none"
+    # Whether it takes letters as soon as they come.
+    takes: bool = True
     known: list[PeerAddress] = field(factory=list)
     letters: list[tuple[str, bytes]] = field(factory=list)
     met: list[str] = field(factory=list)
@@ -60,7 +62,8 @@ class Station:
         """Keep a letter."""
         assert isinstance(content, bytes)
         self.letters.append((sender, content))
-        self.network.taken()
+        if self.takes:
+            trio.lowlevel.current_trio_token().run_sync_soon(self.network.taken)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["Station"]:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import trio
+import trio.testing
 import trustme
 from attrs import evolve
 
@@ -428,6 +429,54 @@ def test_what_waits_for_a_peer_that_reads_nothing_is_bounded() -> None:
             assert a.network._connections["b"][0].held_bytes <= 1 << 20
             link.close()  # type: ignore[attr-defined]
             await until(lambda: a.lost == ["b"])
+
+    run(test)
+
+
+def test_what_peers_have_sent_that_the_node_has_not_taken_is_bounded_and_comes_when_it_has() -> None:
+    limits = evolve(LIMITS, inbox_bytes_max=100_000)
+
+    async def test() -> None:
+        a = station("a", limits=limits, takes=False)
+        async with a.open(), station("b", compression="zstd").open() as b:
+            a.network.find(b.place)
+            await until(joined(a, b))
+            for number in range(60):
+                b.send("a", bytes([number]) * 100 + os.urandom(10_000))
+            await until(lambda: len(a.letters) >= 10)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert len(a.letters) == 10
+            while len(a.letters) < 60:
+                a.network.taken()
+                await trio.sleep(0.002)
+            assert [content[0] for _, content in a.letters] == [*range(60)]
+            assert (a.said, b.said, a.lost) == ([], [], [])
+
+    run(test)
+
+
+def test_no_more_nodes_are_let_in_than_a_cluster_has() -> None:
+    async def test() -> None:
+        async with station("a", limits=evolve(LIMITS, peers_max=2)).open() as a, AsyncExitStack() as stack:
+            for name in "bc":
+                await stack.enter_async_context(station(name, a.place).open())
+            await until(lambda: len(a.network.peers) == 2)
+            d = await stack.enter_async_context(station("d", a.place).open())
+            await until(lambda: d.said)
+            assert "2 nodes are connected to node a, and no more may be" in d.said[0]
+            assert sorted(a.network.peers) == ["b", "c"]
+
+    run(test)
+
+
+def test_rumours_of_nodes_are_bounded_and_what_the_metadata_names_is_called_all_the_same() -> None:
+    async def test() -> None:
+        async with station("a", limits=evolve(LIMITS, callees_max=5)).open() as a:
+            for number in range(50):
+                a.network.find(PeerAddress(f"rumour-{number}", HOST, 1))
+            assert len(a.network.callees) == 5
+            a.network.route({"b": f"{HOST}:2"})
+            assert "b" in a.network.callees
 
     run(test)
 

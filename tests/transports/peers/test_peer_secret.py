@@ -4,6 +4,7 @@ import json
 import pickle
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -208,8 +209,9 @@ class Pretender:
         return found
 
     def send(self, kind: Kind, *body: bytes) -> None:
-        """Send a frame."""
-        self.socket.sendall(b"".join(framed(kind, body)))
+        """Send a frame, if the other side has not gone."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.socket.sendall(b"".join(framed(kind, body)))
 
 
 def pretend(act: Callable[[Pretender], None], said: str = "") -> None:
