@@ -20,7 +20,6 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.errors import ProtocolError
 from goqueue.core.replication.messages import LEFT, Kept, KeptPart, Pull, PulledPart, PullPart
 from goqueue.core.replication.replica import Replica
 from goqueue.core.verbs import Side
@@ -116,17 +115,16 @@ class Pulling:
     # --- answers
 
     def answered(self, now: int, session: int, number: int, *, is_known: bool) -> bool:
-        """Whether an answer is the one that comes next; if not, it is not to be looked at. Raises ProtocolError."""
+        """Whether an answer is the one that comes next; if not, it is not to be looked at."""
         if not self._is_open or session != self._session or number <= self._round - len(self._sent):
             return False
-        if number > self._round:
-            raise ProtocolError(f"it answers round {number} of a session that has come to {self._round}")
         if not is_known:
             # It has not heard of this process, or has forgotten the session.
             pause_ns = 0 if self._round > 1 else PAUSE_FIRST_NS * self._slowness
             self.broke(now, pause_ns)
             return False
-        if number != self._round - len(self._sent) + 1:
+        if number != self._round - len(self._sent) + 1 or not self._sent:
+            # It is for an earlier process of this node, whose sessions bore the same numbers, or was made up.
             self.broke(now, 0)
             return False
         self._sent.popleft()
