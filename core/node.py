@@ -85,7 +85,7 @@ class Node:
         self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
         self._reads = Reads(self._answer, self.led.is_led)
         self._wishes = Wishes(NODE_ITSELF)
-        site = Site(clock, random, self.led, self._answer)
+        site = Site(clock, random, options.secrets, self.led, self._answer)
         groups = GroupLeader(site, options.session_timeout_ms)
         self._delays = DelayLeader(site)
         work = WorkLeader(site, groups)

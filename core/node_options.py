@@ -5,6 +5,7 @@ from attrs import define, field
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.groups.plan import SESSION_MS_DEFAULT
+from goqueue.core.secrets import Secrets
 from goqueue.core.thresholds import Thresholds
 
 
@@ -17,8 +18,10 @@ class NodeOptions:
     partitions_default: int = 6
     # How much of what was appended last is kept in memory for those who follow, of all partitions together.
     recent_bytes: int = 16 << 20
-    # Where the ids of members begin to be drawn; another number at every start.
+    # Where what is no secret begins to be drawn, as pauses and the ids of members; another number at every start.
     seed: int = 0
+    # Where secrets come from; a node that has none to draw from draws none.
+    secrets: Secrets = field(factory=Secrets, eq=False)
     # What a topic gets besides what its maker says of it, and how long a member may be silent that does not say.
     topic_config: dict[str, Value] = field(factory=dict)
     session_timeout_ms: int = SESSION_MS_DEFAULT

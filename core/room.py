@@ -18,6 +18,7 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
+from goqueue.core.secrets import Secrets
 from goqueue.core.verbs import Caller
 from goqueue.core.wishes import Wish, Wishes, room_of
 
@@ -27,10 +28,11 @@ _ROUNDS_MAX = 10_000
 
 @define(eq=False)
 class Site:
-    """What every room stands on: time, chance, what the node leads, and a way to answer."""
+    """What every room stands on: time, chance, secrets, what the node leads, and a way to answer."""
 
     clock: Clock
     random: Random
+    secrets: Secrets
     led: Led
     send: Callable[[int, Reply], None]
 

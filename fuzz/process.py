@@ -26,6 +26,7 @@ from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.records.varint import Readable
+from goqueue.core.secrets import Secrets
 from goqueue.core.verbs import Caller, Fetched
 from goqueue.core.work.verbs import PolledWork
 from goqueue.fuzz.checkers.checker import HEALER
@@ -163,9 +164,16 @@ class Process:
 
     def _options(self) -> NodeOptions:
         recent_bytes, thresholds = self.world.options.recent_bytes, self.world.options.thresholds()
+        # Another source a life, as the operating system would have: nothing may rest on drawing the same again.
+        secrets = Secrets(self.world.random(f"secrets/{self.node_id}/{self.life}").randbytes)
         if self.cluster is None:
             return NodeOptions(
-                self.node_id, partitions_default=1, recent_bytes=recent_bytes, seed=self.life, thresholds=thresholds
+                self.node_id,
+                partitions_default=1,
+                recent_bytes=recent_bytes,
+                seed=self.life,
+                secrets=secrets,
+                thresholds=thresholds,
             )
         incarnation = self._schedule.getrandbits(40) + 1
         before = begin_life(self.disk, incarnation, f"boot-{self.boots}")
@@ -176,6 +184,7 @@ class Process:
             recent_bytes=recent_bytes,
             seed=incarnation,
             thresholds=thresholds,
+            secrets=secrets,
             cluster=cluster,
         )
 

@@ -700,8 +700,9 @@ class DeleteGroupReply(betterproto.Message):
 class ReceiptRange(betterproto.Message):
     """
     A receipt is what a member shows to say what became of a message. All messages that were leased together share its
-     first 36 letters, the stem; the other 12 are the offset: a zero byte and eight bytes, the lowest first, in the
-     base64 of URLs. So receipts travel in two ways, which may be mixed: as whole texts, or as a stem and offsets.
+     first 56 letters, the stem; the other 16 are the base64 of URLs of the offset in eight bytes, the lowest first, and
+     of the CRC-32C of the stem's letters and those eight bytes, in four. So receipts travel in two ways, which may be
+     mixed: as whole texts, or as a stem and offsets.
     """
 
     stem: str = betterproto.string_field(1)
@@ -780,12 +781,14 @@ class ReceiptRefusal(betterproto.Message):
 @dataclass(eq=False, repr=False)
 class AckRequest(betterproto.Message):
     """
-    In this and in what follows, `group` may be left empty; a receipt of another group is refused.
+    In this and in what follows, `group` may be left empty; a receipt of another group is refused. So may `member_id`, as
+     whoever has a receipt may use it; where a member is named, a receipt that was given to another one is refused.
     """
 
     receipts: "list[str]" = betterproto.string_field(1)
     ranges: "list[ReceiptRange]" = betterproto.message_field(2)
     group: str = betterproto.string_field(3)
+    member_id: str = betterproto.string_field(4)
 
 
 @dataclass(eq=False, repr=False)
@@ -807,6 +810,7 @@ class NackRequest(betterproto.Message):
     """The group's backoff decides when there is none."""
 
     reason: str = betterproto.string_field(5)
+    member_id: str = betterproto.string_field(6)
 
 
 @dataclass(eq=False, repr=False)
@@ -830,6 +834,7 @@ class RejectRequest(betterproto.Message):
     ranges: "list[ReceiptRange]" = betterproto.message_field(2)
     group: str = betterproto.string_field(3)
     reason: str = betterproto.string_field(4)
+    member_id: str = betterproto.string_field(5)
 
 
 @dataclass(eq=False, repr=False)
@@ -848,6 +853,8 @@ class ExtendRequest(betterproto.Message):
     timeout_ms: int = betterproto.uint32_field(4)
     """From now on."""
 
+    member_id: str = betterproto.string_field(5)
+
 
 @dataclass(eq=False, repr=False)
 class ExtendReply(betterproto.Message):
@@ -862,6 +869,7 @@ class ReleaseRequest(betterproto.Message):
     receipts: "list[str]" = betterproto.string_field(1)
     ranges: "list[ReceiptRange]" = betterproto.message_field(2)
     group: str = betterproto.string_field(3)
+    member_id: str = betterproto.string_field(4)
 
 
 @dataclass(eq=False, repr=False)

@@ -7254,12 +7254,17 @@ def encode_ack_request(message: AckRequest) -> bytes:
         inner = value.encode()
         size = len(inner)
         parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["member_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_AckRequest = {1: "receipts", 2: "ranges", 3: "group"}
+NAMES_AckRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "member_id"}
 
 
 def decode_ack_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7273,6 +7278,7 @@ def decode_ack_request(data: bytes | bytearray | memoryview, at: int = 0, end: i
     of_receipts = []
     of_ranges = []
     of_group = ""
+    of_member_id = ""
     try:
         while at < end:
             begin = at
@@ -7305,6 +7311,8 @@ def decode_ack_request(data: bytes | bytearray | memoryview, at: int = 0, end: i
                     of_ranges.append(decode_receipt_range(data, at, stop, room))
                 elif tag == 26:
                     of_group = str(data[at:stop], "utf-8")
+                elif tag == 34:
+                    of_member_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7326,6 +7334,7 @@ def decode_ack_request(data: bytes | bytearray | memoryview, at: int = 0, end: i
         "receipts": of_receipts,
         "ranges": of_ranges,
         "group": of_group,
+        "member_id": of_member_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7451,12 +7460,17 @@ def encode_nack_request(message: NackRequest) -> bytes:
         inner = value.encode()
         size = len(inner)
         parts += (b'*', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["member_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'2', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_NackRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "delay_ms", 5: "reason"}
+NAMES_NackRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "delay_ms", 5: "reason", 6: "member_id"}
 
 
 def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7472,6 +7486,7 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
     of_group = ""
     of_delay_ms = None
     of_reason = ""
+    of_member_id = ""
     try:
         while at < end:
             begin = at
@@ -7506,6 +7521,8 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
                     of_group = str(data[at:stop], "utf-8")
                 elif tag == 42:
                     of_reason = str(data[at:stop], "utf-8")
+                elif tag == 50:
+                    of_member_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7534,6 +7551,7 @@ def decode_nack_request(data: bytes | bytearray | memoryview, at: int = 0, end: 
         "group": of_group,
         "delay_ms": of_delay_ms,
         "reason": of_reason,
+        "member_id": of_member_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7687,12 +7705,17 @@ def encode_reject_request(message: RejectRequest) -> bytes:
         inner = value.encode()
         size = len(inner)
         parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["member_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'*', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_RejectRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "reason"}
+NAMES_RejectRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "reason", 5: "member_id"}
 
 
 def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7707,6 +7730,7 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
     of_ranges = []
     of_group = ""
     of_reason = ""
+    of_member_id = ""
     try:
         while at < end:
             begin = at
@@ -7741,6 +7765,8 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
                     of_group = str(data[at:stop], "utf-8")
                 elif tag == 34:
                     of_reason = str(data[at:stop], "utf-8")
+                elif tag == 42:
+                    of_member_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7763,6 +7789,7 @@ def decode_reject_request(data: bytes | bytearray | memoryview, at: int = 0, end
         "ranges": of_ranges,
         "group": of_group,
         "reason": of_reason,
+        "member_id": of_member_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -7892,12 +7919,17 @@ def encode_extend_request(message: ExtendRequest) -> bytes:
     value = fields["timeout_ms"]
     if value is not UNSET and value:
         parts += (b' ', SHORT[value] if 0 <= value < SHORT_MAX else uint32(value, "ExtendRequest.timeout_ms"))
+    value = fields["member_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'*', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ExtendRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "timeout_ms"}
+NAMES_ExtendRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "timeout_ms", 5: "member_id"}
 
 
 def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -7912,6 +7944,7 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
     of_ranges = []
     of_group = ""
     of_timeout_ms = 0
+    of_member_id = ""
     try:
         while at < end:
             begin = at
@@ -7944,6 +7977,8 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
                     of_ranges.append(decode_receipt_range(data, at, stop, room))
                 elif tag == 26:
                     of_group = str(data[at:stop], "utf-8")
+                elif tag == 42:
+                    of_member_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -7972,6 +8007,7 @@ def decode_extend_request(data: bytes | bytearray | memoryview, at: int = 0, end
         "ranges": of_ranges,
         "group": of_group,
         "timeout_ms": of_timeout_ms,
+        "member_id": of_member_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},
@@ -8100,12 +8136,17 @@ def encode_release_request(message: ReleaseRequest) -> bytes:
         inner = value.encode()
         size = len(inner)
         parts += (b'\x1a', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["member_id"]
+    if value is not UNSET and value:
+        inner = value.encode()
+        size = len(inner)
+        parts += (b'"', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
 
 
-NAMES_ReleaseRequest = {1: "receipts", 2: "ranges", 3: "group"}
+NAMES_ReleaseRequest = {1: "receipts", 2: "ranges", 3: "group", 4: "member_id"}
 
 
 def decode_release_request(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -8119,6 +8160,7 @@ def decode_release_request(data: bytes | bytearray | memoryview, at: int = 0, en
     of_receipts = []
     of_ranges = []
     of_group = ""
+    of_member_id = ""
     try:
         while at < end:
             begin = at
@@ -8151,6 +8193,8 @@ def decode_release_request(data: bytes | bytearray | memoryview, at: int = 0, en
                     of_ranges.append(decode_receipt_range(data, at, stop, room))
                 elif tag == 26:
                     of_group = str(data[at:stop], "utf-8")
+                elif tag == 34:
+                    of_member_id = str(data[at:stop], "utf-8")
                 else:
                     if tag == 2:
                         raise Flaw("a field has the number 0")
@@ -8172,6 +8216,7 @@ def decode_release_request(data: bytes | bytearray | memoryview, at: int = 0, en
         "receipts": of_receipts,
         "ranges": of_ranges,
         "group": of_group,
+        "member_id": of_member_id,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},

@@ -16,7 +16,7 @@ from typing import Any
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.verbs import Refusal
-from goqueue.core.work.receipts import STEM_LETTERS, read_receipt, spelled_offset
+from goqueue.core.work.receipts import STEM_LETTERS, read_receipt, spelled_receipt
 from goqueue.core.work.settling import RECEIPTS_MAX
 from goqueue.core.work.verbs import (
     AckWork,
@@ -47,7 +47,7 @@ _UINT32_MAX = (1 << 32) - 1
 
 def receipt_of(stem: str, offset: int) -> str:
     """The receipt of a message as one text."""
-    return stem + spelled_offset(offset) if len(stem) == STEM_LETTERS else stem
+    return spelled_receipt(stem, offset) if len(stem) == STEM_LETTERS else stem
 
 
 def _run(text: str) -> ReceiptRun:
@@ -135,12 +135,12 @@ def ack_request(message: v1.AckRequest) -> AckWork | Refusal:
     """Messages are done."""
     fields = contents(message)
     runs = _shown(fields)
-    return runs if isinstance(runs, Refusal) else AckWork(runs, fields["group"])
+    return runs if isinstance(runs, Refusal) else AckWork(runs, fields["group"], fields["member_id"])
 
 
 def ack_message(request: AckWork) -> v1.AckRequest:
     """Messages are done."""
-    return made(v1.AckRequest, ranges=_ranges(request.receipts), group=request.group)
+    return made(v1.AckRequest, ranges=_ranges(request.receipts), group=request.group, member_id=request.member_id)
 
 
 def nack_request(message: v1.NackRequest) -> NackWork | Refusal:
@@ -149,7 +149,7 @@ def nack_request(message: v1.NackRequest) -> NackWork | Refusal:
     runs = _shown(fields)
     if isinstance(runs, Refusal):
         return runs
-    return NackWork(runs, fields["delay_ms"], fields["reason"], fields["group"])
+    return NackWork(runs, fields["delay_ms"], fields["reason"], fields["group"], fields["member_id"])
 
 
 def nack_message(request: NackWork) -> v1.NackRequest:
@@ -158,6 +158,7 @@ def nack_message(request: NackWork) -> v1.NackRequest:
         v1.NackRequest,
         ranges=_ranges(request.receipts),
         group=request.group,
+        member_id=request.member_id,
         delay_ms=request.delay_ms,
         reason=request.reason,
     )
@@ -167,36 +168,54 @@ def reject_request(message: v1.RejectRequest) -> RejectWork | Refusal:
     """Messages are never to be tried again."""
     fields = contents(message)
     runs = _shown(fields)
-    return runs if isinstance(runs, Refusal) else RejectWork(runs, fields["reason"], fields["group"])
+    return (
+        runs if isinstance(runs, Refusal) else RejectWork(runs, fields["reason"], fields["group"], fields["member_id"])
+    )
 
 
 def reject_message(request: RejectWork) -> v1.RejectRequest:
     """Messages are never to be tried again."""
-    return made(v1.RejectRequest, ranges=_ranges(request.receipts), group=request.group, reason=request.reason)
+    return made(
+        v1.RejectRequest,
+        ranges=_ranges(request.receipts),
+        group=request.group,
+        member_id=request.member_id,
+        reason=request.reason,
+    )
 
 
 def extend_request(message: v1.ExtendRequest) -> ExtendWork | Refusal:
     """Leases are to last from now on for a time."""
     fields = contents(message)
     runs = _shown(fields)
-    return runs if isinstance(runs, Refusal) else ExtendWork(runs, fields["timeout_ms"], fields["group"])
+    return (
+        runs
+        if isinstance(runs, Refusal)
+        else ExtendWork(runs, fields["timeout_ms"], fields["group"], fields["member_id"])
+    )
 
 
 def extend_message(request: ExtendWork) -> v1.ExtendRequest:
     """Leases are to last from now on for a time."""
-    return made(v1.ExtendRequest, ranges=_ranges(request.receipts), group=request.group, timeout_ms=request.timeout_ms)
+    return made(
+        v1.ExtendRequest,
+        ranges=_ranges(request.receipts),
+        group=request.group,
+        member_id=request.member_id,
+        timeout_ms=request.timeout_ms,
+    )
 
 
 def release_request(message: v1.ReleaseRequest) -> ReleaseWork | Refusal:
     """Messages were not begun."""
     fields = contents(message)
     runs = _shown(fields)
-    return runs if isinstance(runs, Refusal) else ReleaseWork(runs, fields["group"])
+    return runs if isinstance(runs, Refusal) else ReleaseWork(runs, fields["group"], fields["member_id"])
 
 
 def release_message(request: ReleaseWork) -> v1.ReleaseRequest:
     """Messages were not begun."""
-    return made(v1.ReleaseRequest, ranges=_ranges(request.receipts), group=request.group)
+    return made(v1.ReleaseRequest, ranges=_ranges(request.receipts), group=request.group, member_id=request.member_id)
 
 
 # --- what is answered

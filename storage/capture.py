@@ -269,6 +269,7 @@ class Capture:
             self._has_ended = True
         assert self._work is not None
         self._work.close()
+        recorder.end()
         return recorder.node
 
     def wait(self) -> None:

@@ -10,12 +10,14 @@ Invariants: every request is answered once, unless it was forgotten; what publis
 bounded by `admission_bytes_max`, as long as those who post wait for `room`.
 """
 
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
 import outcome
 import trio
+from attrs import evolve
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.capture.errors import CaptureError
@@ -24,6 +26,7 @@ from goqueue.core.errors import GoQueueError
 from goqueue.core.forwarding.repeating import changes_nothing
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
+from goqueue.core.secrets import Secrets
 from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
@@ -187,6 +190,8 @@ class Runtime:
         try:
             options = await trio.to_thread.run_sync(self._claim)
             now = self._now()
+            if not options.secrets.has_source:
+                options = evolve(options, secrets=Secrets(secrets.token_bytes))
             self._node = Node(options, Clock(now, system_wall_ms()), now)
             self._node_disk = NodeDisk(self._node, store, self._report)
             if self._capture_wanted is not None:

@@ -23,6 +23,7 @@ from goqueue.cli.bench.sizes import Sizes
 from goqueue.cli.bench.workbench import BenchError, Stopwatch, Timing, Workbench, quantile
 from goqueue.core.clock import Clock
 from goqueue.core.delay.wheel import TICK_NS, Wheel
+from goqueue.core.secrets import Secrets
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.queue import WorkQueue
 from goqueue.core.work.receipts import Seal
@@ -184,7 +185,9 @@ def _worn(count: int) -> WorkQueue:
     """A queue that has looked at so many messages, of which half are settled."""
     chance = Random(count)  # noqa: S311 - the same messages in every run
     settings = WorkSettings(max_in_flight=count)
-    queue = WorkQueue(Clock(0, 0), chance, Seal(bytes(32), "group", "topic", 0), 1, settings)
+    secrets = Secrets(bytes)
+    seal = Seal(secrets, secrets.fresh(), "group", "topic", 0)
+    queue = WorkQueue(Clock(0, 0), chance, seal, 1, settings)
     for start in range(0, count, _LEASED):
         end = min(start + _LEASED, count)
         grant = queue.lease(0, "a", Offers([(start, end)], range(start, end)))

@@ -120,6 +120,8 @@ class Counterpart:
             return
         for event, came in zip(self._reader.events(block), said, strict=False):
             self._event = event
+            if event.notes is not None:
+                self._node.options.secrets.recall(event.notes)
             try:
                 self._hear(event, came)
             except _Died:

@@ -12,6 +12,8 @@ words. Of what a read brought from the disk there is no more than the head, sinc
 it looks into itself, the journal of its groups, is there as a whole. `deadline` is an event too, because it is an
 answer, and because asking may tidy up.
 
+What came of secrets in a verb (`Notes` in `secrets`) stands behind its event, and is no event of its own.
+
 Texts and classes are numbered through a whole file, so its events can only be read in order from the first.
 """
 
@@ -29,14 +31,17 @@ from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
+from goqueue.core.secret_names import SECRET_BYTES
+from goqueue.core.secrets import TAG_BYTES, Notes, Secrets
 from goqueue.core.verbs import Caller, Due, PublishBatch
 
 (
     TIME, WAKE, WRITTEN, TAKEN_NOTHING, TAKEN, TAKE_DIED, DEADLINE_SAME, DEADLINE, CLOCK_MOVED, FORGET, SYNCED,
-    ASK, ASK_BATCH, READ_DONE, CALL, TAKEN_IN_WORDS,
-) = range(1, 17)  # fmt: skip
+    ASK, ASK_BATCH, READ_DONE, CALL, TAKEN_IN_WORDS, NOTES,
+) = range(1, 18)  # fmt: skip
 
 _DIGEST_BYTES = 4
+_HASH_BYTES = 8
 _BATCH_FIELDS = tuple(one.name for one in attrs.fields(PublishBatch) if one.name != "batch")
 _READ_FIELDS = tuple(one.name for one in attrs.fields(ReadResult) if one.name != "batches")
 _TOKEN_FIELDS = tuple(one.name for one in attrs.fields(SyncToken))
@@ -48,7 +53,7 @@ FORMS = "; ".join(
     f"{name}: {', '.join(fields)}"
     for name, fields in (("PublishBatch", _BATCH_FIELDS), ("ReadResult", _READ_FIELDS), ("SyncToken", _TOKEN_FIELDS))
 )
-FORMS += "; letters: runs of batches"
+FORMS += "; letters: runs of batches; secrets: names and notes"
 # How many topics' partitions are told in short.
 _TARGETS_MAX = 4096
 _TARGET_BYTES_MAX = 64
@@ -74,13 +79,16 @@ class Event:
     named: dict[str, Any] | None = None
     said: Taken | int | None = None
     died: bool = False
+    # What came of secrets.
+    notes: Notes | None = None
 
 
 class EventWriter:
     """Appends events to `out`, which whoever writes the file empties; one writer a file."""
 
-    def __init__(self, vocabulary: Vocabulary, *, keeps_records: bool = False) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, keeps_records: bool = False, secrets: Secrets | None = None) -> None:
         self.out = bytearray()
+        self._secrets = secrets
         self.count = 0
         self._values = ValueWriter(vocabulary, self.out, shares=False)
         self._keeps_records = keeps_records
@@ -94,14 +102,30 @@ class EventWriter:
 
     def plain(self, now: int, operation: int) -> None:
         """A verb without arguments, or a `take` that brought nothing."""
-        if now != self._now:
-            self._pass(now)
+        self._turn_to(now)
         self.out.append(operation)
         self.count += 1
 
-    def _begin(self, now: int, operation: int) -> ValueWriter:
+    def _turn_to(self, now: int) -> None:
+        """An event begins."""
+        if self._secrets is not None:
+            self.note_secrets()
         if now != self._now:
             self._pass(now)
+
+    def note_secrets(self) -> None:
+        """What came of secrets in the event before."""
+        notes = None if self._secrets is None else self._secrets.take_notes()
+        if notes is None:
+            return
+        self.out.append(NOTES)
+        self._values.number(len(notes.drawn))
+        self.out += b"".join(notes.drawn)
+        self._values.number(len(notes.tags))
+        self.out += b"".join([number.to_bytes(_HASH_BYTES, "little") + tag for number, tag in notes.tags])
+
+    def _begin(self, now: int, operation: int) -> ValueWriter:
+        self._turn_to(now)
         self.out.append(operation)
         self.count += 1
         return self._values
@@ -222,6 +246,7 @@ class EventReader:
         self._skew_ms = 0
         self._deadline: int | None = None
         self._caller: Caller | None = None
+        self._early: Notes | None = None
 
     @property
     def now(self) -> int:
@@ -232,25 +257,43 @@ class EventReader:
         """The events of the next block. Raises CaptureError."""
         values = self._values
         values.feed(body)
+        last: Event | None = None
         while not values.is_done():
             try:
-                event = self._next(values)
-            except READ_ERRORS as error:
+                event = self._next(values, last)
+            except (*READ_ERRORS, CaptureError) as error:
+                if last is not None:
+                    yield last
+                if isinstance(error, CaptureError):
+                    raise
                 raise CaptureError(f"event {self.count} cannot be read: {error}") from error
             if event is not None:
+                # One behind, since what belongs to an event may follow it.
+                if last is not None:
+                    yield last
+                last = event
                 self.count += 1
-                yield event
+        if last is not None:
+            yield last
 
-    def _next(self, values: ValueReader) -> Event | None:
+    def _next(self, values: ValueReader, last: Event | None) -> Event | None:
         operation = values.byte()
         if operation == TIME:
             self._now += values.number()
+            return None
+        if operation == NOTES:
+            # At the head of a block they are of the event that follows: what comes out is noted once it has.
+            if last is None:
+                self._early = _notes(values)
+            else:
+                last.notes = _notes(values)
             return None
         values.forget()
         read = _READS.get(operation)
         if read is None:
             raise OtherRelease(f"operation {operation} is unknown to this release")
-        return read(self, Event(self.count, self._now, ""), values)
+        early, self._early = self._early, None
+        return read(self, Event(self.count, self._now, "", notes=early), values)
 
     def _plain(self, event: Event, verb: str) -> Event:
         event.verb = verb
@@ -332,6 +375,15 @@ class EventReader:
         if not isinstance(event.args, tuple):
             raise CaptureError(f"{event.verb} has no arguments")
         return event
+
+
+def _notes(values: ValueReader) -> Notes:
+    drawn = [values.exactly(SECRET_BYTES) for _ in range(values.count())]
+    tags = [
+        (int.from_bytes(values.exactly(_HASH_BYTES), "little"), values.exactly(TAG_BYTES))
+        for _ in range(values.count())
+    ]
+    return Notes(drawn, tags)
 
 
 _READS: dict[int, Callable[[EventReader, Event, ValueReader], Event]] = {

@@ -4,6 +4,8 @@ A driver that is to be captured calls this in place of the node. A verb is noted
 then the last thing in the capture: most before the node hears of it, batches whatever comes of them. Nothing here
 touches a disk; `take_block` gives the notes away.
 
+What comes of secrets is noted as well, and the secrets themselves are left out of all that is given away.
+
 It is a `Node` by type and has every public verb of one, so a driver need not know which of the two it drives, and a
 signature that changes there is found here by the type checker. Everything else of the node shows through.
 """
@@ -27,6 +29,7 @@ from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
+from goqueue.core.secret_names import without_secrets
 from goqueue.core.verbs import Caller, Due, PublishBatch
 
 
@@ -41,7 +44,12 @@ class Recorder(Node):
         self._shapes = Shapes()
         self._letters = Letters(node)
         self._past = 0
-        self._notes = EventWriter(vocabulary, keeps_records=keeps_records)
+        self._secrets = node.options.secrets
+        self._secrets.begin_notes()
+        self._notes = self._new_notes()
+
+    def _new_notes(self) -> EventWriter:
+        return EventWriter(self._vocabulary, keeps_records=self._keeps_records, secrets=self._secrets)
 
     def __getattr__(self, name: str) -> Any:
         if name == "node":
@@ -62,18 +70,23 @@ class Recorder(Node):
 
     def take_block(self) -> bytes:
         """The notes since the last call."""
-        block = bytes(self._notes.out)
+        self._notes.note_secrets()
+        block = without_secrets(bytes(self._notes.out))
         self._notes.out.clear()
         return block
+
+    def end(self) -> None:
+        """Nothing is noted any more."""
+        self._secrets.end_notes()
 
     def begin_file(self) -> bytes:
         """A snapshot of the node; the events that follow can be read without any before them."""
         assert not self._notes.out, "events before the snapshot would be lost"
         # Whoever goes on from the snapshot finds them on the disk, as the node will.
         self.node.forget_recent(0)
-        content = snapshot(self._vocabulary, self.node)
+        content = without_secrets(snapshot(self._vocabulary, self.node))
         self._past += self._notes.count
-        self._notes = EventWriter(self._vocabulary, keeps_records=self._keeps_records)
+        self._notes = self._new_notes()
         return content
 
     # --- the verbs

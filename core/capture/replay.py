@@ -125,6 +125,8 @@ class Replayer:
         verb = getattr(node, event.verb, None) if not event.verb.startswith("_") else None
         if verb is None:
             return _diverged(event, "a verb of the node", "this release has no such verb")
+        if event.notes is not None:
+            node.options.secrets.recall(event.notes)
         try:
             timed = () if event.verb in _TIMELESS else (event.now,)
             came = verb(*timed, *event.args, **(event.named or {}))

@@ -12,6 +12,7 @@ import struct
 
 from crc32c import crc32c
 
+from goqueue.core.chosen_crc import CHOSEN_BYTES, chosen
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import (
     CODEC_MASK,
@@ -27,9 +28,6 @@ from goqueue.core.records.claims import check_claims
 from goqueue.core.records.record import Recordless, validate_records
 from goqueue.core.records.varint import Readable
 
-_MASK = 0xFFFFFFFF
-_POLYNOMIAL = 0x82F63B78
-_CHOSEN_BYTES = 4
 # How compressed records begin that are bytes to be skipped. Those of gzip
 # end with their size.
 _SKIPPED = struct.pack("<I", 0x184D2A50)
@@ -37,18 +35,6 @@ _BEGINNINGS: dict[int, bytes] = {Codec.GZIP: b"\x1f\x8b", Codec.LZ4: _SKIPPED, C
 _SIZE_BYTES = 4
 # Below this there is nothing to gain.
 WORTH_BYTES = 128
-
-
-def _forward_table() -> list[int]:
-    table = list(range(256))
-    for _ in range(8):
-        table = [entry >> 1 ^ (_POLYNOMIAL if entry & 1 else 0) for entry in table]
-    return table
-
-
-# What a byte adds to the register, and which byte it was, told by the register's top byte after it.
-_FORWARD = _forward_table()
-_BACKWARD = {entry >> 24: byte for byte, entry in enumerate(_FORWARD)}
 
 
 def can_stand_for(batch: Readable, *, checks_records: bool = False) -> bool:
@@ -77,13 +63,8 @@ def stand_in(header: bytes, size: int) -> Recordless:
     batch[HEADER_BYTES : HEADER_BYTES + len(beginning)] = beginning
     left = _SIZE_BYTES if codec == Codec.GZIP else 0
     wanted: int = CRC.unpack_from(header, CRC_POSITION)[0]
-    register = wanted ^ _MASK
-    # Back over the zeros at the end, and over the bytes that are chosen.
-    for _ in range(left + _CHOSEN_BYTES):
-        byte = _BACKWARD[register >> 24]
-        register = (register ^ _FORWARD[byte]) << 8 & _MASK | byte
-    at = size - left - _CHOSEN_BYTES
-    begun = crc32c(memoryview(batch)[CRC_COVERS_FROM:at]) ^ _MASK
-    batch[at : at + _CHOSEN_BYTES] = (register ^ begun).to_bytes(_CHOSEN_BYTES, "little")
+    at = size - left - CHOSEN_BYTES
+    begun = crc32c(memoryview(batch)[CRC_COVERS_FROM:at])
+    batch[at : at + CHOSEN_BYTES] = chosen(begun, wanted, zeros=left)
     assert crc32c(memoryview(batch)[CRC_COVERS_FROM:]) == wanted
     return batch

@@ -366,6 +366,7 @@ def slot_names(cls: type) -> tuple[str, ...]:
 
 
 def held_names(value: object) -> tuple[str, ...]:
-    """The fields of an instance that are no slots; what `typing` leaves on it is none."""
+    """The fields of an instance that are no slots, without what its class or `typing` has there for itself."""
     held = getattr(value, "__dict__", None)
-    return tuple(name for name in held if name != "__orig_class__") if held else ()
+    left_out = ("__orig_class__", *getattr(type(value), "UNCAPTURED", ()))
+    return tuple(name for name in held if name not in left_out) if held else ()

@@ -28,6 +28,8 @@ from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.entries import Entry, batches_of, entries_in
 from goqueue.core.room import Site
+from goqueue.core.secret_names import SECRET_BYTES, SECRET_KEY
+from goqueue.core.secrets import Key
 from goqueue.core.verbs import (
     Acks,
     Fetch,
@@ -48,8 +50,7 @@ from goqueue.core.work.receipts import Seal
 from goqueue.core.work.records import WORK_CODEC, Restarted, Snapshot
 from goqueue.core.work.settings import WorkSettings
 
-MOVES_KEY, SECRET_KEY = b"", b"\x00secret"
-_SECRET_BYTES = 32
+MOVES_KEY = b""
 _READ_BYTES = 1 << 20
 # What was written and can be read by nobody yet is waited for.
 _WAIT_NS = 1_000_000_000
@@ -95,7 +96,9 @@ class Book:
     queues: dict[str, WorkQueue] = field(factory=dict)
     moves: Moves = field(factory=Moves)
     lanes: LaneFeed = field(init=False)
-    _secret: bytes = b""
+    _secret: Key | None = None
+    # Whether the secret is yet to be written.
+    _has_drawn: bool = False
     _epoch: int = 0
     _start: int = 0
     # The numbers of what is under way; answers to others are of no use any more.
@@ -150,7 +153,8 @@ class Book:
         self._pause_ns = min(2 * self._pause_ns, _PAUSE_MOST_NS)
 
     def _forsake(self) -> None:
-        self.queues, self.moves, self._secret = {}, Moves(self._site.led.thresholds.moves_snapshot_bytes), b""
+        moves = Moves(self._site.led.thresholds.moves_snapshot_bytes)
+        self.queues, self.moves, self._secret, self._has_drawn = {}, moves, None, False
         self.lanes = LaneFeed(self, self._errands, self._turn)
         self._touched, self._entries = {}, []
         self._forsaken |= dict.fromkeys(self._appending)
@@ -229,7 +233,11 @@ class Book:
 
     def _replay(self, now: int, key: bytes, value: bytes | None) -> None:
         if key == SECRET_KEY:
-            self._secret = value or b""
+            if value is None or len(value) != SECRET_BYTES:
+                raise ProtocolError(
+                    f"the ledger of {self.topic}-{self.partition} has no secret of {SECRET_BYTES} bytes"
+                )
+            self._secret = self._site.secrets.key(value)
         elif key == MOVES_KEY:
             self.moves.replay(now, value or b"")
         elif value is None:
@@ -247,18 +255,17 @@ class Book:
         self.standing, self._pause_ns = Standing.READY, _PAUSE_LEAST_NS
         self._turn.stir(self)
         self._turn.touch(self)
-        if not self._secret:
-            self._secret = self._site.random.getrandbits(8 * _SECRET_BYTES).to_bytes(_SECRET_BYTES, "little")
-            self._entries.append((SECRET_KEY, self._secret))
+        if self._secret is None:
+            self._secret, self._has_drawn = self._site.secrets.fresh(), True
 
     # --- queues
 
     def _make(self, group: str) -> WorkQueue:
-        if not self._secret:
+        if self._secret is None:
             raise ProtocolError(f"the ledger of {self.topic}-{self.partition} has a queue and no secret before it")
         site, settings = self._site, self._settings(self.topic, group)
         topic_id = site.led.topics[self.topic].topic.topic_id
-        seal = Seal(self._secret, group, self.topic, self.partition, topic_id)
+        seal = Seal(site.secrets, self._secret, group, self.topic, self.partition, topic_id)
         least = site.led.thresholds.queue_snapshot_bytes
         index, epoch = self.lanes.index, self._epoch
         queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, epoch, settings, index, least)
@@ -294,7 +301,7 @@ class Book:
     @property
     def is_touched(self) -> bool:
         """Whether there may be something to write."""
-        return self.is_ready and bool(self._touched or self._entries or not self.moves.has_taken)
+        return self.is_ready and bool(self._touched or self._entries or self._has_drawn or not self.moves.has_taken)
 
     # --- writing
 
@@ -305,6 +312,8 @@ class Book:
         """
         assert self.is_ready
         entries, self._entries = self._entries, []
+        if self._has_drawn:
+            self._has_drawn, entries = False, [self._secret_entry(), *entries]
         touched, self._touched = self._touched, {}
         for group in touched:
             key = group.encode()
@@ -316,6 +325,10 @@ class Book:
         if self._grown > max(least, 2 * self._page_bytes) and self._page_offset < 0:
             self._turn_page(now)
         return [*touched]
+
+    def _secret_entry(self) -> Entry:
+        assert self._secret is not None
+        return SECRET_KEY, self._secret.content or self._secret.name
 
     def _append(self, now: int, entries: list[Entry], *, is_page: bool = False) -> None:
         batches = batches_of(self._site.clock.wall_ms(now), entries)
@@ -335,7 +348,7 @@ class Book:
         for queue in self.queues.values():
             assert not queue.take(), "a queue was changed and not touched"
         self._errands.ask(self, RollSide(*self.slot, Side.LEDGER))
-        entries: list[Entry] = [(SECRET_KEY, self._secret)]
+        entries: list[Entry] = [self._secret_entry()]
         entries += [(group.encode(), queue.snapshot(now)) for group, queue in self.queues.items()]
         entries.append((MOVES_KEY, self.moves.snapshot(now)))
         self._page_offset = 0

@@ -71,7 +71,7 @@ class WorkLeader:
     def __init__(self, site: Site, groups: GroupLeader) -> None:
         # What other components answer is this room's to pass on: parts of requests come back to it.
         self._outer = site
-        self._site = site = Site(site.clock, site.random, site.led, self._say)
+        self._site = site = Site(site.clock, site.random, site.secrets, site.led, self._say)
         self._groups = groups
         groups.queues = self
         self.wishes = Wishes(ROOM)

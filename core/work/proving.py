@@ -86,7 +86,12 @@ def prove(ledger: Ledger, seal: Seal, receipts: Iterable[ReceiptRun]) -> tuple[A
 def _shown(ledger: Ledger, seal: Seal, letters: str) -> _Shown | None:
     """What the receipts of a stem may stand for; None for one that was made up."""
     stem = seal.proved(letters)
-    return None if stem is None else _Shown(ledger.leases.get(stem.lease), stem.attempt)
+    if stem is None:
+        return None
+    lease = ledger.leases.get(stem.lease)
+    # A lease is one member's from beginning to end. Were it not, the receipts of another would be worth nothing.
+    is_own = lease is not None and seal.mark(lease.member) == stem.member
+    return _Shown(lease if is_own else None, stem.attempt)
 
 
 def _look_at_each(answer: Answer, shown: _Shown, stem: str, offsets: range, window: Window) -> None:

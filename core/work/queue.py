@@ -210,7 +210,7 @@ class WorkQueue:
             for start, end, failures in self.ledger.window.by_failures(*run):
                 attempt = failures + 1
                 if attempt not in stems:
-                    stems[attempt] = self.seal.stem(lease.number, attempt)
+                    stems[attempt] = self.seal.stem(lease.number, attempt, lease.member)
                 last = found[-1] if found else None
                 if last is not None and last.attempt == attempt and last.first_offset + last.count == start:
                     last.count += end - start

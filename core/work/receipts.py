@@ -1,16 +1,19 @@
 """Receipts: what whoever was given a message shows to say what became of it.
 
-    version | attempt | home | lease | tag     27 bytes, 36 letters: the stem
-    zero | offset                               9 bytes, 12 letters
+    version | attempt | home | lease | member | tag     42 bytes, 56 letters: the stem
+    offset | check                                      12 bytes, 16 letters
 
-    topic's id | partition | hash of the group      3, 2 and 3 bytes: the home
+    topic's id | partition | hash of the group          3, 2 and 3 bytes: the home
 
 By the home any broker finds the partition, and so its leader, and the leader the queue; where the hashes of two groups
-are the same, the tag tells whose receipt it is. Receipts of version 1 have a hash of all three names for a home, and
-only the leader finds the queue by it. The tag is a keyed hash of the names and the lease's number, made once a lease
-and not once a message: within a lease a member could only forge the receipt of another message that it holds itself,
-and what a past lease says is refused whatever the offset. So a receipt that is altered or made up is told from one that
-is out of date, also when the lease is long forgotten.
+are the same, the tag tells whose receipt it is. The tag is a keyed hash (`secrets`) of all that stands before it, and
+of what the home only hints at: group, topic and its id, partition. So a receipt that is altered or made up is told from
+one that is out of date, also when the lease is long forgotten; and one of a topic that was deleted is none of the next
+topic of that name. `member` is a hash of whom the lease was given to.
+
+The tag is made once a lease and not once a message, and knows nothing of offsets: whoever has a stem may name by it any
+message that the lease has open, all of which are his, and no other. The check is a CRC of the stem and the offset. It
+proves nothing, and finds what was altered by mistake.
 
 All letters may stand in a URL. What a poll was given shares its stem, which is so made and proved once for all of it.
 
@@ -24,18 +27,22 @@ from struct import Struct
 from typing import NamedTuple
 
 from attrs import define, field
+from crc32c import crc32c
 from mmh3 import hash64
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.secrets import TAG_BYTES, Key, Secrets
 from goqueue.core.work.verbs import ReceiptRun
 
-_STEM = Struct("<BHQQ8s")
-_OFFSET = Struct("<xQ")
-_HASHED, _VERSION = 1, 2
+_MEMBER_BYTES = 7
+_STEM = Struct(f"<BHQQ{_MEMBER_BYTES}s{TAG_BYTES}s")
+_END = Struct("<QI")
+_OFFSET = Struct("<Q")
+_VERSION = 1
 # Of a topic's id so many bits are in a home, of a partition's number these, and of the hash of a group's name.
 _TOPIC_BITS, _PARTITION_BITS, _GROUP_BITS = 24, 16, 24
-STEM_LETTERS = 36
-_OFFSET_LETTERS = 12
+STEM_LETTERS = 56
+_END_LETTERS = 16
 # Stems that are remembered, since whoever was given messages shows them again soon.
 _PROVED_MAX = 512
 _TO_URL = bytes.maketrans(b"+/", b"-_")
@@ -49,13 +56,12 @@ class Stem(NamedTuple):
     attempt: int
     home: int
     lease: int
+    member: bytes
     tag: bytes
 
     @property
-    def place(self) -> tuple[int, int] | None:
-        """What the topic's id ends in, and the partition; None where the home is a hash."""
-        if self.version == _HASHED:
-            return None
+    def place(self) -> tuple[int, int]:
+        """What the topic's id ends in, and the partition."""
         return self.home >> _PARTITION_BITS + _GROUP_BITS, self.home >> _GROUP_BITS & (1 << _PARTITION_BITS) - 1
 
 
@@ -64,26 +70,38 @@ def ending_of(topic_id: int) -> int:
     return topic_id & (1 << _TOPIC_BITS) - 1
 
 
+def mark_of(member_id: str) -> bytes:
+    """What a stem keeps of a member's id."""
+    return blake2b(member_id.encode("utf-8", "surrogatepass"), digest_size=_MEMBER_BYTES).digest()
+
+
 def read_stem(letters: str) -> Stem:
-    """Read the first 36 letters of a receipt; ProtocolError when they cannot be its."""
+    """Read the first letters of a receipt; ProtocolError when they cannot be its."""
     content = _content(letters)
-    if len(letters) != STEM_LETTERS or len(content) != _STEM.size or not _HASHED <= content[0] <= _VERSION:
-        raise ProtocolError(f"{letters!r} is the stem of no receipt of this release")
+    if len(letters) != STEM_LETTERS or len(content) != _STEM.size or content[0] != _VERSION:
+        raise ProtocolError(f"{letters[:STEM_LETTERS]!r} is the stem of no receipt of this release")
     return Stem._make(_STEM.unpack(content))
-
-
-def read_offset(letters: str) -> int:
-    """Read the other letters of a receipt; ProtocolError when they are no offset."""
-    content = _content(letters)
-    if len(letters) != _OFFSET_LETTERS or len(content) != _OFFSET.size or content[0]:
-        raise ProtocolError(f"{letters[:_OFFSET_LETTERS]!r} is the end of no receipt of this release")
-    offset: int = _OFFSET.unpack(content)[0]
-    return offset
 
 
 def read_receipt(text: str) -> ReceiptRun:
     """Take a receipt apart; ProtocolError when it is none. Whether its stem is one shows when it is used."""
-    return ReceiptRun(text[:STEM_LETTERS], read_offset(text[STEM_LETTERS:]))
+    stem, end = text[:STEM_LETTERS], text[STEM_LETTERS:]
+    content = _content(end)
+    if len(end) == _END_LETTERS and len(content) == _END.size:
+        offset, check = _END.unpack(content)
+        if check == _check(stem, offset):
+            return ReceiptRun(stem, offset)
+    raise ProtocolError(f"{text[: STEM_LETTERS + _END_LETTERS]!r} is no receipt of this release, or was altered")
+
+
+def spelled_receipt(stem: str, offset: int) -> str:
+    """The receipt of a message as one text."""
+    return stem + _letters(_END.pack(offset, _check(stem, offset)))
+
+
+def _check(stem: str, offset: int) -> int:
+    check: int = crc32c(stem.encode("utf-8", "surrogatepass") + _OFFSET.pack(offset))
+    return check
 
 
 def _content(letters: str) -> bytes:
@@ -93,51 +111,46 @@ def _content(letters: str) -> bytes:
         return b""
 
 
-def spelled_offset(offset: int) -> str:
-    """How a receipt ends."""
-    return _letters(_OFFSET.pack(offset))
-
-
 def _letters(content: bytes) -> str:
     return b2a_base64(content, newline=False).translate(_TO_URL).decode()
 
 
 @define
 class Seal:
-    """Makes and proves the receipts of one group and partition; `secret` is the same on all nodes, and stays."""
+    """Makes and proves the receipts of one group and partition; the secret is the same on all nodes, and stays."""
 
-    _secret: bytes
+    _secrets: Secrets
+    _key: Key
     group: str
     topic: str
     partition: int
     topic_id: int = 0
     home: int = field(init=False)
-    # The home in receipts of version 1.
-    hashed_home: int = field(init=False)
     _names: bytes = field(init=False)
     _proved: dict[str, Stem] = field(factory=dict, init=False)
+    _marks: dict[str, bytes] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
-        assert 16 <= len(self._secret) <= 64
-        self._names = f"{self.group}/{self.topic}/{self.partition}/".encode()
-        self.hashed_home = hash64(self._names, signed=False)[0]
+        self._names = f"{self.group}/{self.topic}/{self.topic_id}/{self.partition}/".encode()
         place = ending_of(self.topic_id) << _PARTITION_BITS | self.partition & (1 << _PARTITION_BITS) - 1
         self.home = place << _GROUP_BITS | hash64(self.group.encode(), signed=False)[0] & (1 << _GROUP_BITS) - 1
 
-    def tag(self, lease: int) -> bytes:
-        """What proves a lease's number."""
-        return blake2b(self._names + lease.to_bytes(8, "little"), digest_size=8, key=self._secret).digest()
-
-    def stem(self, lease: int, attempt: int) -> str:
+    def stem(self, lease: int, attempt: int, member_id: str) -> str:
         """What the receipts of one attempt of a lease begin with."""
-        stem = Stem(_VERSION, attempt, self.home, lease, self.tag(lease))
-        letters = _letters(_STEM.pack(*stem))
-        self._remember(letters, stem)
+        blank = _STEM.pack(_VERSION, attempt, self.home, lease, self.mark(member_id), bytes(TAG_BYTES))
+        content = blank[:-TAG_BYTES] + self._secrets.tag(self._key, self._names + blank[:-TAG_BYTES])
+        letters = _letters(content)
+        self._remember(letters, Stem._make(_STEM.unpack(content)))
         return letters
 
-    def receipt(self, lease: int, offset: int, attempt: int) -> str:
-        """The receipt of a message."""
-        return self.stem(lease, attempt) + spelled_offset(offset)
+    def mark(self, member_id: str) -> bytes:
+        """What a stem keeps of a member's id."""
+        mark = self._marks.get(member_id)
+        if mark is None:
+            if len(self._marks) >= _PROVED_MAX:
+                self._marks.clear()
+            mark = self._marks[member_id] = mark_of(member_id)
+        return mark
 
     def proved(self, letters: str) -> Stem | None:
         """What the stem of a receipt says; None when this seal has not made it."""
@@ -160,5 +173,5 @@ class Seal:
 
     def is_genuine(self, stem: Stem) -> bool:
         """Whether this seal made a stem."""
-        home = self.hashed_home if stem.version == _HASHED else self.home
-        return stem.home == home and stem.tag == self.tag(stem.lease)
+        told = _STEM.pack(*stem)[:-TAG_BYTES]
+        return stem.home == self.home and self._secrets.is_right(self._key, self._names + told, stem.tag)

@@ -7,7 +7,7 @@ its ledger is being read nobody can tell, and it is to be shown again. So it is 
 whoever was asked shows each receipt where it belongs (`spreading`), and may have been late with that.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
@@ -19,7 +19,7 @@ from goqueue.core.work.book import Book
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.proving import Answer, Outcome
-from goqueue.core.work.receipts import Stem, ending_of, read_stem
+from goqueue.core.work.receipts import Stem, ending_of, mark_of, read_stem
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.core.work.verbs import (
     AckWork,
@@ -34,6 +34,8 @@ from goqueue.core.work.verbs import (
 
 RECEIPTS_MAX = 10_000
 REASON_LETTERS_MAX = 1_000
+# Longer than any that was ever given.
+_MEMBER_LETTERS_MAX = 256
 
 Settling = AckWork | NackWork | RejectWork | ExtendWork | ReleaseWork
 
@@ -55,6 +57,9 @@ def problem(request: Settling) -> Refusal | None:
         count += run.count
     if not 0 < count <= RECEIPTS_MAX:
         return Refusal(Code.INVALID, f"a request shows from 1 to {RECEIPTS_MAX} receipts, not {count}", "receipts")
+    if len(request.member_id) > _MEMBER_LETTERS_MAX:
+        message = f"a member's id has at most {_MEMBER_LETTERS_MAX} characters, not {len(request.member_id)}"
+        return Refusal(Code.INVALID, message, "member_id")
     if isinstance(request, NackWork) and request.delay_ms is not None and not 0 <= request.delay_ms <= DELAY_MS_MAX:
         message = f"delay_ms must be from 0 to {DELAY_MS_MAX}, not {request.delay_ms}"
         return Refusal(Code.INVALID, message, "delay_ms")
@@ -85,39 +90,39 @@ class Homes:
 
     def slot(self, stem: Stem) -> Slot | None:
         """The partition that a receipt is of, as far as it says so and there is such a topic."""
-        place = stem.place
-        name = None if place is None else self._topics.get(place[0])
-        return None if name is None or place is None else (name, place[1])
+        ending, partition = stem.place
+        name = self._topics.get(ending)
+        return None if name is None else (name, partition)
 
     def open(self, desk: Desk) -> None:
         """Receipts of a desk can be shown."""
-        for home in (desk.queue.seal.home, desk.queue.seal.hashed_home):
-            self._desks.setdefault(home, []).append(desk)
+        self._desks.setdefault(desk.queue.seal.home, []).append(desk)
 
     def close(self, desk: Desk) -> None:
         """Receipts of a desk cannot be shown any more."""
-        for home in (desk.queue.seal.home, desk.queue.seal.hashed_home):
-            left = [each for each in self._desks[home] if each is not desk]
-            if left:
-                self._desks[home] = left
-            else:
-                del self._desks[home]
+        home = desk.queue.seal.home
+        left = [each for each in self._desks[home] if each is not desk]
+        if left:
+            self._desks[home] = left
+        else:
+            del self._desks[home]
 
     def sort(self, request: Settling, answer: WorkDone) -> list[tuple[Desk, list[ReceiptRun]]]:
         """The receipts of a request by desk; those of none are refused in the answer."""
         homes: dict[str, Desk | Refusal] = {}
-        sorted_by: dict[int, tuple[Desk, list[ReceiptRun]]] = {}
+        sorted_by: dict[tuple[str, Slot], tuple[Desk, list[ReceiptRun]]] = {}
+        member = mark_of(request.member_id) if request.member_id else b""
         for run in request.receipts:
             desk = homes.get(run.stem)
             if desk is None:
-                desk = homes[run.stem] = self._find(run.stem, request.group)
+                desk = homes[run.stem] = self._find(run.stem, request, member)
             if isinstance(desk, Refusal):
                 answer.refusals += [ReceiptRefusal(run.stem, run.first_offset + at, desk) for at in range(run.count)]
             else:
-                sorted_by.setdefault(desk.queue.seal.hashed_home, (desk, []))[1].append(run)
+                sorted_by.setdefault((desk.group, desk.slot), (desk, []))[1].append(run)
         return [*sorted_by.values()]
 
-    def _find(self, letters: str, group: str) -> Desk | Refusal:
+    def _find(self, letters: str, request: Settling, member: bytes) -> Desk | Refusal:
         try:
             stem = read_stem(letters)
         except ProtocolError:
@@ -128,14 +133,15 @@ class Homes:
         desk = desks[0]
         if len(desks) > 1:
             desk = next((each for each in desks if each.queue.seal.is_genuine(stem)), desk)
-        if group and group != desk.group:
-            return Refusal(Code.RECEIPT_INVALID, f"the receipt is not one of group {group}", "receipts")
+        if request.group and request.group != desk.group:
+            return Refusal(Code.RECEIPT_INVALID, f"the receipt is not one of group {request.group}", "receipts")
+        if member and member != stem.member:
+            message = f"the receipt was not given to member {request.member_id}"
+            return Refusal(Code.RECEIPT_INVALID, message, "receipts")
         return desk if self._is_known(desk.group) else _unseen()
 
     def _is_gone(self, stem: Stem) -> bool:
         """Whether it is known that there is no such queue: its ledger was read, or all that are led here were."""
-        if stem.place is None:
-            return all(self._is_read((name, number)) for name, number in self._ledgers())
         slot = self.slot(stem)
         leader = None if slot is None else self._led.topics[slot[0]]
         if slot is None or leader is None or slot[1] >= leader.topic.partitions:
@@ -144,23 +150,15 @@ class Homes:
             return False
         return Side.LEDGER not in leader.topic.sides or self._is_read(slot)
 
-    def _ledgers(self) -> Iterator[Slot]:
-        """All partitions that have ledgers and are led here."""
-        for name, leader in self._led.topics.items():
-            if Side.LEDGER in leader.topic.sides:
-                slots = ((name, number) for number in range(leader.topic.partitions))
-                yield from (slot for slot in slots if elsewhere(self._led, *slot) is None)
-
     def _is_read(self, slot: Slot) -> bool:
         book = self._books.get(slot)
         return book is not None and book.is_ready
 
     def check(self, desks: list[Desk]) -> None:
         """Assert that these are the desks that are open."""
-        assert sum(map(len, self._desks.values())) == 2 * len(desks)
+        assert sum(map(len, self._desks.values())) == len(desks)
         for desk in desks:
             assert desk in self._desks[desk.queue.seal.home]
-            assert desk in self._desks[desk.queue.seal.hashed_home]
 
 
 def _forged() -> Refusal:

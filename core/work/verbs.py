@@ -2,9 +2,10 @@
 
 A receipt is a stem, which all that was leased together shares, and the offset of a message. So receipts travel as runs:
 a stem and the offsets from one on. Spelled as one text, for whoever wants a receipt a message, it is the stem with the
-offset behind it (`receipts.spelled_offset`), and `read_receipt` takes that apart again.
+offset behind it (`receipts.spelled_receipt`), and `read_receipt` takes that apart again.
 
-`group` in a request that shows receipts is either empty or the group that they are to be of.
+`group` in a request that shows receipts is either empty or the group that they are to be of, and `member_id` either
+empty or the member that they were given to. Without it, whoever has a receipt may use it.
 """
 
 from attrs import define, field
@@ -78,6 +79,7 @@ class AckWork:
 
     receipts: list[ReceiptRun]
     group: str = ""
+    member_id: str = ""
 
 
 @define
@@ -88,6 +90,7 @@ class NackWork:
     delay_ms: int | None = None
     reason: str = ""
     group: str = ""
+    member_id: str = ""
 
 
 @define
@@ -97,6 +100,7 @@ class RejectWork:
     receipts: list[ReceiptRun]
     reason: str = ""
     group: str = ""
+    member_id: str = ""
 
 
 @define
@@ -106,6 +110,7 @@ class ExtendWork:
     receipts: list[ReceiptRun]
     timeout_ms: int
     group: str = ""
+    member_id: str = ""
 
 
 @define
@@ -114,6 +119,7 @@ class ReleaseWork:
 
     receipts: list[ReceiptRun]
     group: str = ""
+    member_id: str = ""
 
 
 @define

@@ -15,8 +15,9 @@ from goqueue.core.capture.events import Event
 from goqueue.core.groups.verbs import ResetOffsets
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
+from goqueue.core.secret_names import SECRET_KEY
 from goqueue.core.verbs import Side
-from goqueue.core.work.book import MOVES_KEY, SECRET_KEY, Book
+from goqueue.core.work.book import MOVES_KEY, Book
 from goqueue.core.work.receipts import read_stem
 from goqueue.core.work.verbs import (
     AckWork,
@@ -170,7 +171,7 @@ class Work(Listener):
             holdings.epoch = None if ledger is None else ledger.leader_epoch
             holdings.topic_id = self.notebook.topic_id(slot[0])
             if queue is not None:
-                self._homes[queue.seal.home] = self._homes[queue.seal.hashed_home] = holdings
+                self._homes[queue.seal.home] = holdings
         return holdings
 
     def _written(self, node: Node, batch: Batch) -> None:

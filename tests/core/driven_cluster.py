@@ -19,6 +19,7 @@ from goqueue.storage.node_disk import NodeDisk
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.store import Store
 from tests.core.log.batches import WALL_MS
+from tests.core.seeded_secrets import seeded_secrets
 
 CALLER = Caller("test")
 _MS = 1_000_000
@@ -67,6 +68,7 @@ class DrivenMember:
             synced=before.lives,
         )
         options = NodeOptions(self.node_id, "1.0", 1, seed=hash_of(self.node_id, self.incarnation), cluster=cluster)
+        options.secrets = seeded_secrets(options.seed)
         self.node = self._recorded(Node(options, Clock(now, WALL_MS + now // _MS), now))
         self.node_disk = NodeDisk(self.node, store, self.reports.append)
 

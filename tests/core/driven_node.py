@@ -21,6 +21,7 @@ from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import Caller, CreateTopic
 from tests.core.log.batches import WALL_MS, beginning
+from tests.core.seeded_secrets import seeded_secrets
 
 CALLER = Caller("test")
 
@@ -38,6 +39,7 @@ class DrivenNode:
     ) -> None:
         self.now = 0
         options = options or NodeOptions("node-1", "1.0", partitions_default, recent_bytes)
+        options.secrets = seeded_secrets()
         self.node = Node(options, Clock(0, WALL_MS), 0)
         self.opens = [one.stream for one in self.node.take(0).opens]
         entries = [Entry(at, 0, None, content) for at, content in enumerate(records)]

@@ -1,5 +1,7 @@
 """Three nodes with a topic of which each leads a partition, and members that ask any of them."""
 
+from collections.abc import Callable
+
 from goqueue.core.groups.verbs import (
     CommitOffsets,
     CommittedOffsets,
@@ -10,6 +12,7 @@ from goqueue.core.groups.verbs import (
     Polled,
     PollGroup,
 )
+from goqueue.core.node import Node
 from goqueue.core.records.record import iterate
 from goqueue.core.verbs import CreateTopic, NewRecord, Publish, PublishReply, TopicReply
 from goqueue.core.work.receipts import read_stem
@@ -31,8 +34,15 @@ S = 1_000 * MS
 class GroupedCluster(DrivenCluster):
     """Nodes that know each other, and the topic `orders`."""
 
-    def __init__(self, partitions: int = 3, replicas: int = 3, **config: object) -> None:
-        super().__init__(3)
+    def __init__(
+        self,
+        partitions: int = 3,
+        replicas: int = 3,
+        *,
+        recorded: Callable[[Node], Node] = lambda node: node,
+        **config: object,
+    ) -> None:
+        super().__init__(3, recorded=recorded)
         self.until(lambda: bool(self.controller()))
         self.until(lambda: all(len(self.node(name).peers()) >= 2 for name in self.living()))
         self.advance(1_000)
@@ -117,6 +127,4 @@ def _values(part: LeasedBatches) -> dict[int, bytes]:
 
 def place_of(receipt: ReceiptRun) -> int:
     """The partition that a receipt is of."""
-    place = read_stem(receipt.stem).place
-    assert place is not None
-    return place[1]
+    return read_stem(receipt.stem).place[1]

@@ -81,7 +81,7 @@ LEFT = {
         "python -m grpc_tools",
     ): "tests/transports/services/test_grpc_page.py runs the generator",
     ("docs/grpc.md", "mkdir"): "tests/transports/services/test_grpc_page.py does the same in Python",
-    ("docs/grpc.md", "stem +"): "an expression; tests/transports/services/leased_messages.py computes the same",
+    ("docs/grpc.md", "spelled ="): "an expression; tests/transports/services/leased_messages.py computes the same",
     ("docs/rest.md", "wrk"): "tools of somebody else's",
     ("docs/spark-clusters.md", ""): "it wants a cluster of Spark's",
     ("docs/spark-export.md", "lake/orders"): "names of files",

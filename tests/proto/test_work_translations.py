@@ -15,15 +15,16 @@ from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work import verbs as work_verbs
-from goqueue.core.work.receipts import Seal, spelled_offset
+from goqueue.core.work.receipts import spelled_receipt
 from goqueue.core.work.verbs import AckWork, ReceiptRun
 from goqueue.proto import dead, delays, translate, v1, work
 from goqueue.proto.codec import StrictCodec
 from goqueue.proto.refusals import refusal
+from tests.core.seeded_secrets import seal_of
 
 CODEC = StrictCodec()
-SEAL = Seal(b"0123456789abcdef", "billing", "orders", 3)
-STEM, OTHER = SEAL.stem(7, 1), SEAL.stem(8, 2)
+SEAL = seal_of(b"0123456789abcdef", "billing", "orders", 3)
+STEM, OTHER = SEAL.stem(7, 1, "a"), SEAL.stem(8, 2, "a")
 
 words = st.text(st.characters(codec="utf-8"), max_size=8)
 names = st.text("abcz.-_", min_size=1, max_size=8)
@@ -34,7 +35,7 @@ uint64 = st.integers(0, (1 << 64) - 1)
 times = st.integers(0, INT64_MAX)
 offsets = st.integers(0, 1 << 40)
 flags = st.booleans()
-stems = st.builds(SEAL.stem, offsets, st.integers(1, 9))
+stems = st.builds(SEAL.stem, offsets, st.integers(1, 9), st.just("a"))
 headers = st.lists(st.tuples(words, st.none() | octets), max_size=2).map(tuple)
 runs = st.lists(st.builds(ReceiptRun, stems, offsets, some), min_size=1, max_size=4)
 refusals = st.builds(Refusal, st.sampled_from(Code), words, words, uint32)
@@ -176,7 +177,7 @@ def test_what_a_message_leaves_out_is_the_usual() -> None:
 
 
 def texts(*found: tuple[str, int]) -> list[str]:
-    return [stem + spelled_offset(offset) for stem, offset in found]
+    return [spelled_receipt(stem, offset) for stem, offset in found]
 
 
 def test_receipts_that_follow_one_another_are_one_run() -> None:
@@ -197,7 +198,7 @@ def test_receipts_that_follow_one_another_are_one_run() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "", STEM + "AAAA", STEM + spelled_offset(1) + "A", "é" * 48, STEM + spelled_offset((1 << 64) - 1)],
+    ["x", "", STEM + "AAAA", spelled_receipt(STEM, 1) + "A", "é" * 48, spelled_receipt(STEM, (1 << 64) - 1)],
 )
 def test_what_is_no_receipt_is_the_cores_to_refuse_beside_those_that_are(text: str) -> None:
     request = work.ack_request(v1.AckRequest([*texts((STEM, 1)), text, *texts((STEM, 2))]))
@@ -212,7 +213,7 @@ def test_a_stem_without_an_offset_is_no_receipt_of_the_first_message() -> None:
 
 def test_a_refused_receipt_is_told_as_it_was_shown() -> None:
     refused = work_verbs.ReceiptRefusal(STEM, 77, Refusal(Code.RECEIPT_EXPIRED, "gone"))
-    assert work.receipt_refusals([refused])[0].receipt == SEAL.receipt(7, 77, 1)
+    assert work.receipt_refusals([refused])[0].receipt == spelled_receipt(STEM, 77)
 
 
 # --- what cannot be meant

@@ -14,7 +14,7 @@ from goqueue.core.records.batch import Header, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Code
-from goqueue.core.work.receipts import spelled_offset
+from goqueue.core.work.receipts import spelled_receipt
 from goqueue.core.work.verbs import LeasedBatches, LeaseRun, PolledWork, PollWork, ReceiptRun, ReleaseWork
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
@@ -107,7 +107,7 @@ class Leased:
         view = message_view(record, PRIORITIES[lane], self.timestamps.written(record.timestamp))
         self.messages.append(PolledView(
             part.topic, part.partition, offset, view.key, view.value, view.headers, view.timestamp, view.priority,
-            view.encoding, view.headers_encoding, run.attempt, run.stem + spelled_offset(offset), until,
+            view.encoding, view.headers_encoding, run.attempt, spelled_receipt(run.stem, offset), until,
         ))  # fmt: skip
         self.size_bytes += size
         return True

@@ -55,8 +55,9 @@ class Shown:
 
 async def ack(call: Call) -> Answer:
     """POST /messages/ack and /groups/{group}/ack."""
-    shown = read_receipts(call.body(ReceiptsDraft))
-    done, errors = await _settle(call, shown, AckWork(shown.runs, _group(call)))
+    draft = call.body(ReceiptsDraft)
+    shown = read_receipts(draft)
+    done, errors = await _settle(call, shown, AckWork(shown.runs, _group(call), draft.member_id))
     return answer(_with_errors(AckedView(done.done), errors))
 
 
@@ -65,7 +66,9 @@ async def nack(call: Call) -> Answer:
     draft = call.body(NackDraft)
     delay_ms = None if draft.delay is None else span_ms(draft.delay, "delay", DELAY_MS_MAX)
     shown = read_receipts(draft)
-    done, errors = await _settle(call, shown, NackWork(shown.runs, delay_ms, draft.reason, _group(call)))
+    done, errors = await _settle(
+        call, shown, NackWork(shown.runs, delay_ms, draft.reason, _group(call), draft.member_id)
+    )
     requeued = done.done - done.dead
     view = NackedView(requeued, written_time(done.at_ms) if requeued else None, done.dead)
     if done.dead and done.topic:
@@ -77,7 +80,7 @@ async def reject(call: Call) -> Answer:
     """POST /messages/reject."""
     draft = call.body(RejectDraft)
     shown = read_receipts(draft)
-    done, errors = await _settle(call, shown, RejectWork(shown.runs, draft.reason, _group(call)))
+    done, errors = await _settle(call, shown, RejectWork(shown.runs, draft.reason, _group(call), draft.member_id))
     return answer(_with_errors(RejectedView(done.done, done.topic or None), errors))
 
 
@@ -86,14 +89,15 @@ async def extend(call: Call) -> Answer:
     draft = call.body(VisibilityDraft)
     timeout_ms = span_ms(draft.timeout, "timeout", SPAN_MS_MAX)
     shown = read_receipts(draft)
-    done, errors = await _settle(call, shown, ExtendWork(shown.runs, timeout_ms, _group(call)))
+    done, errors = await _settle(call, shown, ExtendWork(shown.runs, timeout_ms, _group(call), draft.member_id))
     return answer(_with_errors(ExtendedView(done.done, written_time(done.at_ms) if done.done else None), errors))
 
 
 async def release(call: Call) -> Answer:
     """POST /messages/release."""
-    shown = read_receipts(call.body(ReceiptsDraft))
-    done, errors = await _settle(call, shown, ReleaseWork(shown.runs, _group(call)))
+    draft = call.body(ReceiptsDraft)
+    shown = read_receipts(draft)
+    done, errors = await _settle(call, shown, ReleaseWork(shown.runs, _group(call), draft.member_id))
     return answer(_with_errors(ReleasedView(done.done), errors))
 
 

@@ -18,10 +18,14 @@ Reason = Annotated[str, Meta(max_length=REASON_LETTERS_MAX)]
 
 
 class ReceiptsDraft(Draft, kw_only=True):
-    """One receipt or several; `consumer_id` is taken for courtesy, for a receipt says whose it is."""
+    """One receipt or several; with `member_id`, only such as that member was given.
+
+    `consumer_id`, which is what a client calls itself, is taken for courtesy: a receipt says whose it is.
+    """
 
     receipt_handle: str | None = None
     receipt_handles: Annotated[list[str], Meta(min_length=1, max_length=RECEIPTS_MAX)] | None = None
+    member_id: str = ""
     consumer_id: str = ""
 
 

@@ -4,8 +4,8 @@ Who acknowledges message by message has many calls under way, and one read bring
 back for a moment, so that others can join it, and then asks for all. The broker takes a dozen receipts for little more
 than one, and writes one record of them. Each call is answered with what became of its own.
 
-Only calls on whose behalf the same is asked come together: of one caller, for one group. A call that is cancelled gets
-no answer, but what it asked is done: it may be on its way already.
+Only calls on whose behalf the same is asked come together: of one caller, for one group and member. A call that is
+cancelled gets no answer, but what it asked is done: it may be on its way already.
 
 Invariant: a sheaf that is kept here is asked by the call that began it.
 """
@@ -22,7 +22,7 @@ from goqueue.transports.broker import Broker
 from goqueue.transports.services.settling import Sheaf
 from goqueue.transports.trio_parking import Parking, step_back
 
-_Key: TypeAlias = tuple[str, str, str, str]
+_Key: TypeAlias = tuple[str, str, str, str, str]
 # One step lets in what the same read brought, three what was waiting to be read: half of what a busy client has under
 # way. The other half is at the client meanwhile, so neither side waits for the other.
 _STEPS = 3
@@ -58,7 +58,7 @@ class AckGathering:
 
     async def ask(self, caller: Caller, request: AckWork) -> WorkDone | Refusal:
         """What becomes of an acknowledgement."""
-        key = (caller.client_id, caller.principal, caller.trace, request.group)
+        key = (caller.client_id, caller.principal, caller.trace, request.group, request.member_id)
         gathered = self._open.get(key)
         is_first = gathered is None or not gathered.sheaf.has_room(request)
         if gathered is None or is_first:
@@ -69,15 +69,17 @@ class AckGathering:
         if is_first:
             for _ in range(_STEPS):
                 await step_back()
-            self._post(key, caller, request.group, gathered)
+            self._post(key, caller, request, gathered)
         while waiting.reply is None:
             await waiting.parking.wait()
         return waiting.reply
 
-    def _post(self, key: _Key, caller: Caller, group: str, gathered: _Gathered) -> None:
+    def _post(self, key: _Key, caller: Caller, request: AckWork, gathered: _Gathered) -> None:
         if self._open.get(key) is gathered:
             del self._open[key]
-        self._broker.post(caller, gathered.sheaf.request(group), partial(_answered, gathered))
+        self._broker.post(
+            caller, gathered.sheaf.request(request.group, request.member_id), partial(_answered, gathered)
+        )
 
 
 def _answered(gathered: _Gathered, reply: Reply) -> None:

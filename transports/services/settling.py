@@ -64,10 +64,10 @@ class Sheaf:
         self.count += _count(request.receipts)
         self.size += size
 
-    def request(self, group: str) -> AckWork:
+    def request(self, group: str, member_id: str = "") -> AckWork:
         """All of them; receipts that follow one another are one run."""
         if len(self.requests) == 1:
-            return AckWork(self.requests[0][1], group)
+            return AckWork(self.requests[0][1], group, member_id)
         joined: list[ReceiptRun] = []
         stem, end = "", -1
         for _, runs in self.requests:
@@ -78,7 +78,7 @@ class Sheaf:
                     joined.append(ReceiptRun(run.stem, run.first_offset, run.count))
                     stem = run.stem
                 end = run.first_offset + run.count
-        return AckWork(joined, group)
+        return AckWork(joined, group, member_id)
 
     def answers(self, reply: WorkDone) -> list[tuple[int, WorkDone]]:
         """What became of each request."""

@@ -53,6 +53,7 @@ from goqueue.core.verbs import (
 from goqueue.storage.capture import core_vocabulary
 from tests.core.driven_node import opened_empty, stored
 from tests.core.log.batches import WALL_MS
+from tests.core.seeded_secrets import seeded_secrets
 
 TOPICS = ("orders", "events", "bücher")
 SECOND_NS = 1_000_000_000
@@ -63,7 +64,7 @@ TIMELESS = ("forget", "deadline")
 
 def fresh_node() -> Node:
     """A node that knows nothing yet; the wall says WALL_MS."""
-    return Node(NodeOptions("node-7", "1.2.3", 2), Clock(0, WALL_MS), 0)
+    return Node(NodeOptions("node-7", "1.2.3", 2, secrets=seeded_secrets()), Clock(0, WALL_MS), 0)
 
 
 def copied(thing: Any) -> Any:

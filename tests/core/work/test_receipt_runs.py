@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.work.proving import Outcome
-from goqueue.core.work.receipts import Seal
 from goqueue.core.work.settings import WorkSettings
 from goqueue.core.work.verbs import ReceiptRun
+from tests.core.seeded_secrets import seal_of
 from tests.core.work.worked import MS, SECRET, WALL_MS, Worked
 
 
@@ -78,11 +78,11 @@ def test_a_stem_that_was_made_up_and_an_offset_that_cannot_be_are_forged() -> No
     worked.publish(2)
     run = granted(worked, 2)
     lease = worked.queue.ledger.leases.all()[0].number
-    other = Seal(SECRET, "billing", "orders", 4).stem(lease, 1)
+    other = seal_of(SECRET, "billing", "orders", 4).stem(lease, 1, "a")
     answer = worked.queue.ack(0, [ReceiptRun(other, 0, 2), ReceiptRun(run.stem, -1, 1), ReceiptRun("?", 0)])
     assert (answer.done, [outcome for _, _, outcome in answer.others]) == (0, [Outcome.FORGED] * 4)
     for attempt in (0, 2, (1 << 16) - 1):
-        assert worked.queue.ack(0, [ReceiptRun(worked.queue.seal.stem(lease, attempt), 0, 2)]).done == 0
+        assert worked.queue.ack(0, [ReceiptRun(worked.queue.seal.stem(lease, attempt, "a"), 0, 2)]).done == 0
 
 
 def test_a_nack_says_when_the_last_comes_again_and_how_many_never_do() -> None:

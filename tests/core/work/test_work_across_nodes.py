@@ -1,5 +1,9 @@
 """Work queues whose partitions several nodes lead: any node serves all of them, and none is lost with a node."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
 from goqueue.core.groups.leader import GroupLeader
@@ -15,17 +19,23 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.verbs import Code, CreateTopic, DeleteTopic, Refusal
 from goqueue.core.work.leader import WorkLeader
-from goqueue.core.work.receipts import spelled_offset
+from goqueue.core.work.receipts import spelled_receipt
 from goqueue.core.work.verbs import (
+    AckWork,
+    ExtendWork,
     LanesMeasured,
     MeasureLanes,
     MeasureWork,
+    NackWork,
     PolledWork,
     PollWork,
     QueueMeasure,
     ReceiptRun,
+    RejectWork,
+    ReleaseWork,
+    WorkDone,
     WorkMeasured,
 )
 from tests.core.grouped_cluster import GroupedCluster, S, found_in, place_of
@@ -60,7 +70,65 @@ def test_receipts_of_all_partitions_are_taken_together_by_any_node() -> None:
     made_up = ReceiptRun(receipts[0].stem[:-4] + "AAAA", receipts[0].first_offset)
     refused = cluster.ack("n2", made_up)
     assert [each.refusal.code for each in refused.refusals] == [Code.RECEIPT_INVALID]
-    assert len(spelled_offset(0) + receipts[0].stem) == 48
+    assert len(spelled_receipt(receipts[0].stem, 0)) == 72
+
+
+@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize(
+    "request_of", [AckWork, NackWork, RejectWork, partial(ExtendWork, timeout_ms=1_000), ReleaseWork]
+)
+def test_receipts_that_were_given_to_another_member_than_is_named_are_refused(
+    name: str, request_of: Callable[..., Any]
+) -> None:
+    cluster = GroupedCluster()
+    cluster.publish(b"a", partition=0)
+    cluster.publish(b"b", partition=1)
+    member, other = cluster.share("n1"), cluster.share("n1")
+    receipts = [receipt for _ in range(3) for receipt, _ in cluster.poll("n2", member).values()]
+    refused = cluster.answer(name, request_of(receipts, member_id=other))
+    assert isinstance(refused, WorkDone)
+    assert refused.done == 0
+    assert [each.refusal for each in refused.refusals] == [
+        Refusal(Code.RECEIPT_INVALID, f"the receipt was not given to member {other}", "receipts")
+    ] * 2
+    too_long = cluster.answer(name, request_of(receipts, member_id="x" * 300))
+    assert isinstance(too_long, Refusal)
+    assert (too_long.code, too_long.field) == (Code.INVALID, "member_id")
+    done = cluster.answer(name, request_of(receipts, member_id=member))
+    assert isinstance(done, WorkDone)
+    assert (done.done, done.refusals) == (2, [])
+
+
+def test_a_receipt_alone_is_enough_for_whoever_has_it_and_worth_nothing_once_its_lease_is_anothers() -> None:
+    cluster = GroupedCluster()
+    cluster.publish(b"a", b"b", partition=0)
+    first, second = cluster.share("n1", session_ms=600_000), cluster.share("n1", session_ms=600_000)
+    [(receipt, _), (late, _)] = cluster.poll("n1", first).values()
+    assert cluster.ack("n3", receipt).done == 1
+    cluster.advance(40_000)
+    [(again, attempt)] = cluster.poll("n2", second, wait_ns=20 * S).values()
+    assert attempt == 2
+    assert [each.refusal.code for each in cluster.ack("n3", late).refusals] == [Code.RECEIPT_EXPIRED]
+    assert cluster.ack("n3", again).done == 1
+
+
+def test_a_receipt_of_a_topic_is_none_of_the_next_one_of_that_name() -> None:
+    cluster = GroupedCluster()
+    cluster.publish(b"a", partition=0)
+    member = cluster.share("n1", session_ms=600_000)
+    [(before, _)] = cluster.poll("n1", member, wait_ns=2 * S).values()
+    cluster.answer("n1", DeleteTopic("orders"))
+    cluster.advance(2_000)
+    cluster.answer("n1", CreateTopic("orders", 3, 3))
+    cluster.until(lambda: all(cluster.leader("orders", number) for number in range(3)))
+    cluster.publish(b"b", partition=0)
+    after: list[ReceiptRun] = []
+    for _ in range(5):
+        after += [receipt for receipt, _ in cluster.poll("n1", member, wait_ns=2 * S).values()]
+    assert before.first_offset == after[0].first_offset == 0
+    for name in NODES:
+        assert [each.refusal.code for each in cluster.ack(name, before).refusals] == [Code.RECEIPT_EXPIRED]
+    assert cluster.ack("n2", *after).done == 1
 
 
 def test_who_waits_at_one_node_hears_of_messages_at_another() -> None:

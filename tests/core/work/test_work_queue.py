@@ -1,17 +1,22 @@
 """The work queue's rules, one by one."""
 
-from binascii import b2a_base64
-from struct import Struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from string import ascii_letters, digits
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from goqueue.core.errors import ProtocolError
 from goqueue.core.work.counts import Counts
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.proving import Outcome
-from goqueue.core.work.receipts import STEM_LETTERS, Seal, ending_of, read_offset, read_stem
+from goqueue.core.work.receipts import STEM_LETTERS, Seal, ending_of, read_receipt, read_stem, spelled_receipt
 from goqueue.core.work.settings import WorkSettings
-from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, seal, spelled
+from goqueue.core.work.verbs import ReceiptRun
+from tests.core.seeded_secrets import seal_of
+from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, spelled
 
 DONE, STALE, SETTLED, FORGED = Outcome.DONE, Outcome.STALE, Outcome.SETTLED, Outcome.FORGED
 
@@ -257,42 +262,79 @@ def test_a_receipt_of_another_group_and_one_that_was_altered_are_forged() -> Non
     worked = Worked()
     worked.publish(2)
     [receipt, _] = worked.receipts("a", 2).values()
-    other = Seal(SECRET, "shipping", "orders", 3)
     lease = read_stem(receipt[:STEM_LETTERS]).lease
-    forged = [other.receipt(lease, 0, 1), Seal(b"?" * 16, "billing", "orders", 3).receipt(lease, 0, 1)]
-    forged += [worked.queue.seal.receipt(lease, 0, 2), "", "x", "é" * 48, "A" * 48, receipt[:-1]]
+
+    def shown(seal: Seal, attempt: int = 1, member_id: str = "a") -> str:
+        return spelled_receipt(seal.stem(lease, attempt, member_id), 0)
+
+    forged = [shown(seal_of(SECRET, *home)) for home in _OTHER_HOMES]
+    forged += [shown(seal_of(b"?" * 16, "billing", "orders", 3)), shown(worked.queue.seal, attempt=2)]
+    forged += ["", "x", "é" * 72, "A" * 72, receipt[:-1]]
     assert worked.ack(0, forged) == [FORGED] * len(forged)
-    unknown = worked.queue.seal.receipt(lease + 1, 0, 1)
-    assert worked.ack(0, [unknown, receipt]) == [STALE, DONE]
+    unknown = spelled_receipt(worked.queue.seal.stem(lease + 1, 1, "a"), 0)
+    of_another = shown(worked.queue.seal, member_id="b")
+    assert worked.ack(0, [unknown, of_another, receipt]) == [STALE, STALE, DONE]
 
 
-def test_every_letter_of_a_receipt_counts() -> None:
+_OTHER_HOMES: list[tuple[Any, ...]] = [
+    ("shipping", "orders", 3), ("billing", "other", 3), ("billing", "orders", 4), ("billing", "orders", 3, 8),
+    ("billing", "orders", 3, 1 << 24), ("billing", "orders", 3 + (1 << 16)),
+]  # fmt: skip
+
+
+@given(at=st.integers(0, 71), letter=st.sampled_from(ascii_letters + digits + "-_=+/ é\n"), count=st.integers(1, 3))
+def test_a_receipt_with_any_one_letter_altered_is_none(at: int, letter: str, count: int) -> None:
     worked = Worked()
-    worked.publish(1)
-    [receipt] = worked.receipts("a", 1).values()
-    for at in range(len(receipt)):
-        changed = receipt[:at] + ("B" if receipt[at] == "A" else "A") + receipt[at + 1 :]
-        assert worked.ack(0, [changed])[0] in (FORGED, STALE)
-    assert worked.ack(0, [receipt]) == [DONE]
+    worked.publish(count)
+    for receipt in worked.receipts("a", count).values():
+        changed = receipt[:at] + letter + receipt[at + 1 :]
+        assert worked.ack(0, [changed]) == [DONE if changed == receipt else FORGED]
+
+
+@given(at=st.integers(0, 41), to=st.integers(1, 255), count=st.integers(1, 3))
+def test_a_stem_with_any_one_byte_altered_is_forged_also_when_its_lease_is_over(at: int, to: int, count: int) -> None:
+    worked = Worked()
+    worked.publish(count)
+    receipts = worked.receipts("a", count)
+    run = read_receipt(receipts[0])
+    content = bytearray(urlsafe_b64decode(run.stem))
+    content[at] ^= to
+    changed = urlsafe_b64encode(content).decode()
+    assert worked.queue.ack(0, [ReceiptRun(changed, 0)]).others == [(changed, 0, FORGED)]
+    worked.ack(0, [*receipts.values()])
+    assert worked.queue.ack(0, [ReceiptRun(changed, 0)]).others == [(changed, 0, FORGED)]
+    assert worked.ack(0, [receipts[0]]) == [SETTLED]
+
+
+def test_by_a_stem_a_member_names_what_its_lease_holds_and_nothing_else() -> None:
+    worked = Worked()
+    worked.publish(6)
+    mine, others = worked.receipts("a", 3), worked.receipts("b", 3)
+    stem = read_receipt(mine[0]).stem
+    assert worked.ack(0, [spelled_receipt(stem, offset) for offset in others]) == [STALE] * 3
+    assert worked.ack(0, [spelled_receipt(stem, 6), spelled_receipt(stem, (1 << 63) - 1)]) == [STALE] * 2
+    assert worked.ack(0, [spelled_receipt(stem, 2)]) == [DONE]
+    assert worked.ack(0, [*others.values()]) == [DONE] * 3
+    assert worked.ack(0, [mine[0], mine[1], mine[2]]) == [DONE, DONE, SETTLED]
 
 
 def test_a_stem_is_proved_anew_when_it_was_forgotten() -> None:
     worked = Worked()
     worked.publish(2_000)
-    stems = [worked.queue.seal.stem(number, 1) for number in range(2_000)]
+    stems = [worked.queue.seal.stem(number, 1, f"m{number}") for number in range(2_000)]
     assert [stem.lease for letters in stems if (stem := worked.queue.seal.proved(letters)) is not None] == [
         *range(2_000)
     ]
-    assert worked.queue.seal.proved(Seal(b"?" * 16, "billing", "orders", 3).stem(7, 1)) is None
+    assert worked.queue.seal.proved(seal_of(b"?" * 16, "billing", "orders", 3).stem(7, 1, "a")) is None
     assert worked.queue.seal.proved("?") is None
 
 
-@pytest.mark.parametrize("text", ["", "short", "B" * 47, "B" * 49, "*" * 48, "ü" * 48])
+@pytest.mark.parametrize("text", ["", "short", "B" * 71, "B" * 73, "*" * 72, "ü" * 72, "=" * 72, "\ud800" * 72])
 def test_what_is_no_receipt_is_refused_by_a_sentence(text: str) -> None:
     with pytest.raises(ProtocolError, match="of no receipt"):
-        read_stem(text[:STEM_LETTERS])
-    with pytest.raises(ProtocolError, match="of no receipt"):
-        read_offset(text[STEM_LETTERS:] or text)
+        read_stem(text[:STEM_LETTERS] if len(text) != 71 else text)
+    with pytest.raises(ProtocolError, match="is no receipt"):
+        read_receipt(text)
 
 
 # --- records
@@ -412,18 +454,6 @@ def test_a_retry_that_came_before_the_restart_does_not_come_again_with_what_wait
 
 
 def test_a_receipt_says_which_partition_it_is_of() -> None:
-    receipt = Seal(SECRET, "billing", "orders", 513, (1 << 24) + 7).stem(9, 1)
+    receipt = seal_of(SECRET, "billing", "orders", 513, (1 << 24) + 7).stem(9, 1, "a")
     place = read_stem(receipt).place
     assert place == (ending_of((1 << 24) + 7), 513) == (7, 513)
-
-
-def test_a_receipt_of_the_release_before_is_still_taken() -> None:
-    mine = seal()
-    tag = mine.tag(9)
-    content = Struct("<BHQQ8s").pack(1, 2, mine.hashed_home, 9, tag)
-    letters = b2a_base64(content, newline=False).decode().replace("+", "-").replace("/", "_")
-    stem = mine.proved(letters)
-    assert stem is not None
-    assert (stem.attempt, stem.lease, stem.place) == (2, 9, None)
-    swapped = Struct("<BHQQ8s").pack(1, 2, mine.home, 9, tag)
-    assert mine.proved(b2a_base64(swapped, newline=False).decode().replace("+", "-").replace("/", "_")) is None

@@ -13,9 +13,10 @@ from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.proving import Answer, Outcome
 from goqueue.core.work.queue import Grant, WorkQueue
-from goqueue.core.work.receipts import Seal, read_receipt, spelled_offset
+from goqueue.core.work.receipts import Seal, read_receipt, spelled_receipt
 from goqueue.core.work.settings import WorkSettings
 from goqueue.core.work.verbs import ReceiptRun
+from tests.core.seeded_secrets import seal_of
 
 MS = 1_000_000
 WALL_MS = 1_700_000_000_000
@@ -26,7 +27,7 @@ ABSENT = -1
 
 def seal() -> Seal:
     """The seal of every queue here."""
-    return Seal(SECRET, "billing", "orders", 3)
+    return seal_of(SECRET, "billing", "orders", 3)
 
 
 def attempts(grant: Grant) -> dict[int, int]:
@@ -37,7 +38,7 @@ def attempts(grant: Grant) -> dict[int, int]:
 def spelled(grant: Grant) -> dict[int, str]:
     """The receipts of what was given, a text each."""
     offsets = [(run, run.first_offset + at) for run in grant.runs for at in range(run.count)]
-    return {offset: run.stem + spelled_offset(offset) for run, offset in offsets}
+    return {offset: spelled_receipt(run.stem, offset) for run, offset in offsets}
 
 
 @define
@@ -123,8 +124,8 @@ class Worked:
                 runs.append(read_receipt(text))
         answer = verb(runs)
         assert answer.done + len(answer.others) == len(runs)
-        others = {stem + spelled_offset(offset): outcome for stem, offset, outcome in answer.others}
-        readable = {run.stem + spelled_offset(run.first_offset) for run in runs}
+        others = {spelled_receipt(stem, offset): outcome for stem, offset, outcome in answer.others}
+        readable = {spelled_receipt(run.stem, run.first_offset) for run in runs}
         return [others.get(text, Outcome.DONE) if text in readable else Outcome.FORGED for text in texts]
 
     def let_pass(self, span_ms: int) -> None:

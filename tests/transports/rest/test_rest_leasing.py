@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import Code
-from goqueue.core.work.receipts import Seal, spelled_offset
+from goqueue.core.work.receipts import spelled_receipt
 from goqueue.core.work.verbs import LeasedBatches, LeaseRun, ReceiptRun
 from goqueue.transports.rest.errors import RestError
 from goqueue.transports.rest.leasing import Leased
 from goqueue.transports.rest.reading import CONTENT_BYTES_MAX
 from goqueue.transports.rest.settling import read_receipts
 from goqueue.transports.rest.work_bodies import ReceiptsDraft
+from tests.core.seeded_secrets import seal_of
 
-SEAL = Seal(b"a secret of many bytes", "billing", "orders", 3)
-STEM, OTHER = SEAL.stem(7, 1), SEAL.stem(8, 2)
+SEAL = seal_of(b"a secret of many bytes", "billing", "orders", 3)
+STEM, OTHER = SEAL.stem(7, 1, "a"), SEAL.stem(8, 2, "a")
 UNTIL_MS = 1_000
 
 
@@ -52,7 +53,7 @@ def test_messages_come_in_the_order_of_their_leases_with_attempt_receipt_and_lan
         (10, "e", 1, "normal"), (11, "f", 1, "normal"),
     ]  # fmt: skip
     stems = (OTHER, STEM, STEM, STEM, STEM)
-    expected = [stem + spelled_offset(offset) for stem, (offset, *_) in zip(stems, found, strict=True)]
+    expected = [spelled_receipt(stem, offset) for stem, (offset, *_) in zip(stems, found, strict=True)]
     assert [view.receipt_handle for view in leased.messages] == expected
     assert {view.expires_at for view in leased.messages} == {"1970-01-01T00:00:01.000Z"}
     assert not leased.left_out
@@ -110,12 +111,12 @@ def test_every_leased_message_comes_once_whatever_the_order(
 
 def handles(*offsets: int, stem: str = STEM) -> list[str]:
     """Receipts of messages."""
-    return [stem + spelled_offset(offset) for offset in offsets]
+    return [spelled_receipt(stem, offset) for offset in offsets]
 
 
 @given(st.lists(st.tuples(st.sampled_from([STEM, OTHER]), st.integers(0, 9)), min_size=1, max_size=30))
 def test_receipts_are_gathered_to_runs_that_say_the_same(shown: list[tuple[str, int]]) -> None:
-    read = read_receipts(ReceiptsDraft(receipt_handles=[stem + spelled_offset(offset) for stem, offset in shown]))
+    read = read_receipts(ReceiptsDraft(receipt_handles=[spelled_receipt(stem, offset) for stem, offset in shown]))
     said = [(run.stem, run.first_offset + at) for run in read.runs for at in range(run.count)]
     assert said == shown
     for one, other in pairwise(read.runs):
@@ -123,7 +124,7 @@ def test_receipts_are_gathered_to_runs_that_say_the_same(shown: list[tuple[str, 
 
 
 def test_what_is_no_receipt_is_refused_by_itself() -> None:
-    shown = [*handles(1), "nonsense", "", *handles(2), STEM, "é" * 48, STEM + spelled_offset(3)[:-1]]
+    shown = [*handles(1), "nonsense", "", *handles(2), STEM, "é" * 48, spelled_receipt(STEM, 3)[:-1]]
     read = read_receipts(ReceiptsDraft(receipt_handles=shown))
     assert read.runs == [ReceiptRun(STEM, 1, 2)]
     assert {at: refusal.code for at, refusal in read.errors.items()} == dict.fromkeys(

@@ -10,7 +10,7 @@ from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
 from goqueue.core.records.batch import NO_TIMESTAMP, Codec
 from goqueue.core.records.build import encode
 from goqueue.core.verbs import Caller, CreateTopic, PublishBatch
-from goqueue.core.work.receipts import STEM_LETTERS, spelled_offset
+from goqueue.core.work.receipts import STEM_LETTERS, spelled_receipt
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
@@ -32,7 +32,7 @@ from tests.transports.rest.work_client import (
 )
 from tests.transports.running import running_broker
 
-RECEIPT_LETTERS = 48
+RECEIPT_LETTERS = 72
 SECOND_NS = 1_000_000_000
 
 
@@ -173,13 +173,35 @@ def test_who_makes_up_the_receipt_of_what_was_not_leased_does_nothing_by_it(tmp_
             await publish(client, "a", "b")
             member = await worker(client)
             (message,) = await take(client, member, 1)
-            made_up = message["receipt_handle"][:STEM_LETTERS] + spelled_offset(offset)
+            made_up = spelled_receipt(message["receipt_handle"][:STEM_LETTERS], offset)
             for call in ("ack", "nack", "reject", "visibility", "release"):
                 body = {"receipt_handle": made_up, **TAKEN.get(call, {})}
                 status, code, field = await refused(client.post(f"/messages/{call}", json=body))
                 assert (status, code, field) == (409, "receipt_expired", "receipt_handle")
             assert await settle(client, "ack", message) == {"acked": 1}
             assert values(await take(client, member, 1)) == ["b"]
+
+    run(scenario, tmp_path)
+
+
+def test_a_receipt_is_refused_where_another_member_is_named_and_taken_without_a_name(tmp_path: Path) -> None:
+    async def scenario(served: Served) -> None:
+        async with served.client() as client:
+            await topic(client)
+            await publish(client, "a", "b")
+            member, other = await worker(client), await worker(client)
+            one, two = await take(client, member, 2)
+            for call in ("ack", "nack", "reject", "visibility", "release"):
+                body = {"receipt_handle": one["receipt_handle"], "member_id": other, **TAKEN.get(call, {})}
+                response = await client.post(f"/messages/{call}", json=body)
+                assert response.status_code == 400
+                told = response.json()
+                assert (told["code"], told["error"]) == (
+                    "receipt_invalid", f"the receipt was not given to member {other}"
+                )  # fmt: skip
+            body = {"receipt_handle": one["receipt_handle"], "member_id": member, "consumer_id": "whoever"}
+            assert (await client.post("/messages/ack", json=body)).json() == {"acked": 1}
+            assert await settle(client, "ack", two) == {"acked": 1}
 
     run(scenario, tmp_path)
 

@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 from attrs import define
+from crc32c import crc32c
 
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import iterate
@@ -41,7 +42,9 @@ def leased(part: v1.LeasedBatches) -> list[Leased]:
 
 def receipt_of(stem: str, offset: int) -> str:
     """A receipt, spelled as docs/grpc.md has it."""
-    return stem + base64.urlsafe_b64encode(bytes(1) + offset.to_bytes(8, "little")).decode()
+    spelled = offset.to_bytes(8, "little")
+    check = crc32c(stem.encode() + spelled)
+    return stem + base64.urlsafe_b64encode(spelled + check.to_bytes(4, "little")).decode()
 
 
 def join_shared(client: Client, group: str = "mail", **more: Any) -> v1.JoinReply:  # noqa: ANN401 - fields

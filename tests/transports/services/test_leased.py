@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.work.receipts import Seal
 from goqueue.core.work.verbs import LeasedBatches, LeaseRun, PolledWork
 from goqueue.proto import v1, work
 from goqueue.proto.codec import StrictCodec
 from goqueue.transports.services.leased import leased_head
+from tests.core.seeded_secrets import seal_of
 
-SEAL = Seal(b"0123456789abcdef", "billing", "orders", 3)
+SEAL = seal_of(b"0123456789abcdef", "billing", "orders", 3)
 uint32 = st.integers(0, (1 << 32) - 1)
 times = st.integers(0, INT64_MAX)
 
@@ -20,7 +20,7 @@ def lease_runs(draw: st.DrawFn) -> list[LeaseRun]:
     """Runs of a few leases, those of one after another; what has the same stem was leased together."""
     stems: list[tuple[str, int, int]] = []
     for number, attempt in enumerate(draw(st.lists(st.integers(1, 9), max_size=3))):
-        stems.append((SEAL.stem(number, attempt), attempt, draw(times)))
+        stems.append((SEAL.stem(number, attempt, "a"), attempt, draw(times)))
     places = draw(st.lists(st.tuples(st.sampled_from(stems), times, uint32), max_size=6)) if stems else []
     return [LeaseRun(first, count, attempt, stem, until) for (stem, attempt, until), first, count in places]
 

@@ -65,7 +65,7 @@ def test_receipts_travel_as_ranges_as_well(tmp_path: Path) -> None:
         publish(client, 0, b"a", b"b", b"c")
         member = join_shared(client)
         got = poll(client, member, wait_ms=5_000)
-        stem = got[0].receipt[:36]
+        stem = got[0].receipt[:56]
         ranges = [v1.ReceiptRange(stem, 0, 2), v1.ReceiptRange(stem, 2)]
         assert client.ack(v1.AckRequest(ranges=ranges, group="mail")).done == 3
         assert poll(client, member) == []
@@ -197,7 +197,7 @@ def test_a_bad_receipt_is_told_by_itself_and_the_others_count(tmp_path: Path) ->
         publish(client, 0, b"a", b"b")
         member = join_shared(client)
         got = poll(client, member, 2, wait_ms=10_000)
-        stem, false = got[0].receipt[:36], forged(got[0].receipt)
+        stem, false = got[0].receipt[:56], forged(got[0].receipt)
         beyond = receipt_of(stem, 77)
         shown = ["", "x" * 5_000, stem, beyond, false, *receipts(got)]
         reply = client.ack(v1.AckRequest(shown))

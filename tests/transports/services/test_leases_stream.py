@@ -172,7 +172,7 @@ def test_of_requests_in_one_breath_each_is_told_of_its_own_receipts(tmp_path: Pa
         got = member.lease(4)
         one, two, three, four = receipts(got)
         false = f"{one[:30]}{'A' if one[30] != 'A' else 'B'}{one[31:]}"
-        beyond = receipt_of(one[:36], 900)
+        beyond = receipt_of(one[:56], 900)
         shown = [[one, false], [two], [beyond, "x"], [three, four]]
         asked = [member.say(ack=v1.AckRequest(each)) for each in shown]
         told = {}
