@@ -32,6 +32,8 @@ def print_group(found: dict[str, Any], progress: dict[str, Any], now: datetime) 
     print_offsets(progress, None if is_shared else _owners(members))
     click.echo()
     _print_members(members, now, is_shared=is_shared)
+    if found.get("expires_at"):
+        click.echo(f"\nforgotten at {found['expires_at']} unless somebody uses it")
     click.echo()
     print_settings(found["config"])
 

@@ -176,6 +176,7 @@ def _node_options(settings: ServeSettings, bound: dict[str, Address]) -> NodeOpt
         seed=secrets.randbits(64),
         topic_config=settings.topic_config,
         session_timeout_ms=settings.session_timeout_ms,
+        groups=settings.groups,
         replication_default=settings.replication_default,
         cluster=settings.cluster.options(bound) if settings.cluster is not None else None,
     )

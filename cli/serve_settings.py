@@ -33,6 +33,8 @@ from goqueue.cli.settings.keys import (
     FSYNC_INTERVAL,
     FSYNC_MODE,
     GRACE,
+    GROUP_OFFSETS,
+    GROUPS,
     GRPC,
     HAS_DLQ,
     HEARTBEAT_INTERVAL,
@@ -45,6 +47,7 @@ from goqueue.cli.settings.keys import (
     METRICS,
     METRICS_ENABLED,
     NODE,
+    OFFSETS_RETENTION,
     PARTITIONS,
     REPLICATION,
     RESERVE,
@@ -60,6 +63,7 @@ from goqueue.cli.settings.sources import DEFAULT, Given, Settings
 from goqueue.core.cluster.durations import format_duration
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.errors import GoQueueError
+from goqueue.core.groups.bounds import GroupBounds
 from goqueue.storage.capture import Capture, CaptureLimits
 from goqueue.transports.rest.web_access import WebAccess
 
@@ -126,6 +130,7 @@ class ServeSettings:
     # What a new topic gets besides what its maker says.
     topic_config: dict[str, Value]
     session_timeout_ms: int
+    groups: GroupBounds
     # What all clients, and the answers on one connection, may hold.
     buffer_bytes: int
     connection_buffer_bytes: int
@@ -183,6 +188,7 @@ def serve_settings(settings: Settings) -> ServeSettings:
         replication_default=settings[REPLICATION],
         topic_config=_topic_config(settings),
         session_timeout_ms=settings[SESSION_TIMEOUT],
+        groups=GroupBounds(settings[GROUPS], settings[GROUP_OFFSETS], settings[OFFSETS_RETENTION]),
         buffer_bytes=settings[BUFFER],
         connection_buffer_bytes=settings[CONNECTION_BUFFER],
         cluster=cluster_settings(settings),

@@ -86,7 +86,7 @@ class Node:
         self._reads = Reads(self._answer, self.led.is_led)
         self._wishes = Wishes(NODE_ITSELF)
         site = Site(clock, random, options.secrets, self.led, self._answer)
-        groups = GroupLeader(site, options.session_timeout_ms)
+        self._groups = groups = GroupLeader(site, options.session_timeout_ms, options.groups)
         self._delays = DelayLeader(site)
         work = WorkLeader(site, groups)
         rooms: list[Room] = [groups, work, DeadLeader(site, work), self._delays]
@@ -453,6 +453,7 @@ class Node:
         ready.compactions, self._upkeep.wanted = self._upkeep.wanted, []
         ready.opens, leading.opens = leading.opens, []
         ready.removes, leading.removes = leading.removes, []
+        ready.notes = self._groups.take_notes()
         self._ready = Ready()
         ready.is_last = ready.is_quiet and self._peering is None and self._is_at_rest
         return ready

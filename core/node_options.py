@@ -4,6 +4,7 @@ from attrs import define, field
 
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.topic_settings import Value
+from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.groups.plan import SESSION_MS_DEFAULT
 from goqueue.core.secrets import Secrets
 from goqueue.core.thresholds import Thresholds
@@ -25,6 +26,8 @@ class NodeOptions:
     # What a topic gets besides what its maker says of it, and how long a member may be silent that does not say.
     topic_config: dict[str, Value] = field(factory=dict)
     session_timeout_ms: int = SESSION_MS_DEFAULT
+    # How many groups and offsets are kept, and for how long when nobody uses them.
+    groups: GroupBounds = field(factory=GroupBounds)
     # How many replicas a topic gets whose maker does not say, or one for each node where there are fewer nodes. With
     # `AUTOMATIC` three, and the topic waits for all but one of them (`min_insync_replicas`) unless its maker says.
     replication_default: int = 1

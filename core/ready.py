@@ -84,6 +84,8 @@ class Ready:
     compactions: list[Compact] = field(factory=list)
     letters: list[Letter] = field(factory=list)
     votes: list[SaveVote] = field(factory=list)
+    # Sentences for the log.
+    notes: list[str] = field(factory=list)
     # Whether what could be taken besides waits for something that the node is told, or is due now (`Node.deadline`).
     is_last: bool = field(default=False, eq=False)
 
@@ -102,4 +104,5 @@ class Ready:
             or self.compactions
             or self.letters
             or self.votes
+            or self.notes
         )

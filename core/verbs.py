@@ -82,6 +82,8 @@ class Code(StrEnum):
     NO_DEAD_LETTERS = "no_dead_letters"
     REDRIVE_NOT_FOUND = "redrive_not_found"
     NODE_NOT_FOUND = "node_not_found"
+    # There is as much of it as is kept, or it was asked for too often.
+    QUOTA_EXCEEDED = "quota_exceeded"
     DAMAGED = "damaged"
     # Nothing was done, and the same request can succeed later.
     UNAVAILABLE = "unavailable"

@@ -175,6 +175,7 @@ def group_reply(reply: GroupReply) -> v1.Group:
         mode=mode_number(reply.mode),
         config={key: setting(value) for key, value in reply.config.items()},
         members=[_member(each) for each in reply.members],
+        expires_ms=reply.expires_ms,
     )
 
 
@@ -204,6 +205,7 @@ def read_group(message: v1.Group) -> GroupReply:
         mode_of(fields["mode"]),
         {key: betterproto.which_one_of(value, "value")[1] for key, value in fields["config"].items()},
         [_read_member(each) for each in fields["members"]],
+        fields["expires_ms"],
     )
 
 

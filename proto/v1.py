@@ -635,6 +635,10 @@ class Group(betterproto.Message):
         6, betterproto.TYPE_STRING, betterproto.TYPE_MESSAGE
     )
     members: "list[GroupMember]" = betterproto.message_field(7)
+    expires_ms: int = betterproto.int64_field(8)
+    """
+    When it is forgotten unless somebody uses it, in milliseconds since 1970; 0 while it has members.
+    """
 
 
 @dataclass(eq=False, repr=False)

@@ -5707,6 +5707,9 @@ def encode_group(message: Group) -> bytes:
             inner = encode_group_member(item)
             size = len(inner)
             parts += (b':', SHORT[size] if size < SHORT_MAX else unsigned(size), inner)
+    value = fields["expires_ms"]
+    if value is not UNSET and value:
+        parts += (b'@', SHORT[value] if 0 <= value < SHORT_MAX else int64(value, "Group.expires_ms"))
     if fields["_unknown_fields"]:
         parts.append(fields["_unknown_fields"])
     return b"".join(parts)
@@ -5770,7 +5773,7 @@ def decode_group_config_entry(data: bytes | bytearray | memoryview, at: int = 0,
     return of_key, of_value
 
 
-NAMES_Group = {1: "group", 2: "state", 3: "generation", 4: "assignor", 5: "mode", 6: "config", 7: "members"}
+NAMES_Group = {1: "group", 2: "state", 3: "generation", 4: "assignor", 5: "mode", 6: "config", 7: "members", 8: "expires_ms"}
 
 
 def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | None = None,
@@ -5788,6 +5791,7 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
     of_mode = GroupMode_0
     of_config = {}
     of_members = []
+    of_expires_ms = 0
     try:
         while at < end:
             begin = at
@@ -5845,6 +5849,12 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
                     of_mode, at = varint(data, at - 1)
                     of_mode = (of_mode & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
                 of_mode = GroupMode_known[of_mode] if of_mode in GroupMode_known else GroupMode.try_value(of_mode)
+            elif tag == 64:
+                of_expires_ms = data[at]
+                at += 1
+                if of_expires_ms > 127:
+                    of_expires_ms, at = varint(data, at - 1)
+                    of_expires_ms = (of_expires_ms ^ 1 << 63) - (1 << 63)
             else:
                 at = skip(data, at, end, tag)
                 if not unknown:
@@ -5863,6 +5873,7 @@ def decode_group(data: bytes | bytearray | memoryview, at: int = 0, end: int | N
         "mode": of_mode,
         "config": of_config,
         "members": of_members,
+        "expires_ms": of_expires_ms,
         "_serialized_on_wire": True,
         "_unknown_fields": bytes(unknown) if unknown else b"",
         "_group_current": {},

@@ -221,6 +221,8 @@ class NodeDisk:
             self._removals[removal.folder] = _Wanted(now, self._pause_first_ns, streams=removal.streams)
             for stream in removal.streams:
                 self._leave(stream)
+        for note in ready.notes:
+            self._report(note)
 
     def take(self, now: int) -> list[Work]:
         """The work that can begin; `run` each anywhere and give it back to `finish`."""

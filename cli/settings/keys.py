@@ -11,6 +11,7 @@ from goqueue.cli.settings.cluster_keys import CLUSTER_KEYS, FLAGGED_CLUSTER, INS
 from goqueue.cli.settings.key import Key, flagged
 from goqueue.cli.settings.kinds import DAY_MS
 from goqueue.core.cluster.plan import AUTOMATIC
+from goqueue.core.groups.bounds import RETENTION_MS_MAX
 from goqueue.core.work.settings import SPAN_MS_MAX
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -74,10 +75,19 @@ CORS_ORIGINS = flagged(
     "cors-origins", "http.corsOrigins", kinds.origins(), "",
     "Origins of web pages that may use this broker, as in https://console.example.com; * for any.",
 )  # fmt: skip
+GROUPS = flagged("groups-max", "groups.max", kinds.whole(1, _COUNT_MAX), "10000", "How many groups are kept.")
+GROUP_OFFSETS = flagged(
+    "groups-max-offsets", "groups.maxOffsets", kinds.whole(1, 100_000_000), "1000000",
+    "How many committed offsets are kept, of all groups together.",
+)  # fmt: skip
+OFFSETS_RETENTION = flagged(
+    "offsets-retention", "groups.offsetsRetention", kinds.span(1_000, RETENTION_MS_MAX), "7d",
+    "How long a group without members, or an offset that nobody renews, is kept after its last use.",
+)  # fmt: skip
 # In the order in which `goqueue serve --help` lists them.
 FLAGGED: tuple[Key[Any], ...] = (
     HTTP, GRPC, METRICS, ALLOWED_HOSTS, CORS_ORIGINS, NODE, FOLDER, RESERVE, CERT, KEY, GRACE,
-    CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
+    GROUPS, GROUP_OFFSETS, OFFSETS_RETENTION, CAPTURE, CAPTURE_BYTES, CAPTURE_FILE_BYTES, CAPTURE_RECORDS,
     LEVEL, FORMAT, LOG_FILE, *FLAGGED_CLUSTER,
 )  # fmt: skip
 
@@ -157,6 +167,7 @@ KEYS: tuple[Key[Any], ...] = (
     Key("producer.batchSize", kinds.size(0, 1 << 30, "16KiB"), "16384", "How large a batch grows."),
     Key("producer.lingerMs", kinds.whole(0, 60_000), "5", "How long a batch waits for more."),
     Key("producer.acks", kinds.one_of("none", "leader", "all"), "all", "What a message waits for."),
+    GROUPS, GROUP_OFFSETS, OFFSETS_RETENTION,
     BUFFER, CONNECTION_BUFFER,
     *CLUSTER_KEYS,
     METRICS_ENABLED, METRICS,

@@ -19,9 +19,10 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.clock import Clock
 from goqueue.core.groups import describe, plan, rebalance
+from goqueue.core.groups.bounds import GroupBounds
+from goqueue.core.groups.expiries import Expiries
 from goqueue.core.groups.metrics import Rebalances
 from goqueue.core.groups.pacing import Pacing
 from goqueue.core.groups.plan import Ends
@@ -56,7 +57,8 @@ from goqueue.core.groups.watches import Watch, Watches
 from goqueue.core.records.entries import Entry
 from goqueue.core.verbs import Caller, Code, Refusal
 
-OFFSETS_KEPT_MS = 7 * 24 * 3_600_000
+# What keeps a shared group from being forgotten is looked for again so much later.
+_HELD_NS = 10_000_000_000
 
 
 @define
@@ -67,6 +69,7 @@ class Coordinator:
     _random: Random
     _ends: Ends
     _topics: dict[str, int]
+    bounds: GroupBounds = field(factory=GroupBounds)
     # What is to be appended to the journal, and what to say once everything appended so far is durable.
     entries: list[Entry] = field(factory=list)
     replies: list[tuple[int, GroupAnswer]] = field(factory=list)
@@ -75,17 +78,22 @@ class Coordinator:
     shared: SharedNews = field(factory=SharedNews)
     heartbeats: int = 0
     session_timeouts: int = 0
-    groups: Groups = field(factory=Groups)
+    # Shared groups to be forgotten when their queues have nothing under way; emptied by whoever finds that out.
+    idle: dict[str, None] = field(factory=dict)
+    groups: Groups = field(init=False)
+    expiries: Expiries = field(init=False)
     _sessions: Sessions = field(factory=Sessions)
     _pacing: Pacing = field(factory=Pacing)
     _watches: Watches = field(factory=Watches)
     rebalances: Rebalances = field(factory=Rebalances)
-    # Groups in which something is to be let go of; and those without members, by when to see if they are forgotten.
+    # Groups in which something is to be let go of.
     _moving: dict[str, None] = field(factory=dict)
-    _expiries: Alarms[str] = field(factory=Alarms)
     _topic_ids: dict[str, int] = field(factory=dict)
     # The ends as they are shown, which may be known where none is known that a commit can be judged by.
     _shown: Ends | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.groups, self.expiries = Groups(bounds=self.bounds), Expiries(self._clock)
 
     # --- what is asked
 
@@ -138,10 +146,11 @@ class Coordinator:
         changes = [change_of(key, value) for key, value in dict(entries).items()]
         refusal = Refusal(Code.UNAVAILABLE, "the group's coordinator begins anew", retry_after_ms=100)
         self.replies = [(to, refusal) for to in self.suspend()]
-        self.groups = Groups()
+        self.groups = Groups(bounds=self.bounds)
         self.shared = SharedNews(all_differ=True)
         self._sessions, self._pacing = Sessions(), Pacing()
-        self.rebalances, self._expiries, self._moving = Rebalances(), Alarms(), {}
+        self.rebalances, self._moving, self.idle = Rebalances(), {}, {}
+        self.expiries.begin()
         for change in changes:
             self.groups.apply(change)
         self.groups.check()
@@ -151,16 +160,15 @@ class Coordinator:
                 self._sessions.begin(now, group.name, member)
             self._sessions.follow(now, group)
             self._note_moves(group)
+            self.expiries.watch(now, self.groups, group)
             if group.members:
                 self._unsettle(now, group.name, "coordinator_started")
-            else:
-                self._expire_later(now, group)
 
     # --- time
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
-        alarms = self._sessions, self._pacing, self._watches, self._expiries
+        alarms = self._sessions, self._pacing, self._watches, self.expiries
         times = [each.deadline() for each in alarms]
         return min((due for due in times if due is not None), default=None)
 
@@ -176,19 +184,34 @@ class Coordinator:
         for watch in self._watches.due(now):
             group = self.groups.groups[watch.group]
             self.replies.append((watch.to, self._beat(group, group.members[watch.member_id])))
-        for name in self._expiries.due(now):
-            self._expire(now, name)
+        for name in self.expiries.due(now):
+            self._expire(now, self.groups.groups[name])
 
-    def _expire_later(self, now: int, group: Group) -> None:
-        span_ms = max(describe.idle_since_ms(self.groups, group) + OFFSETS_KEPT_MS - self._clock.wall_ms(now), 1)
-        self._expiries.set(group.name, now + span_ms * 1_000_000)
+    def _expire(self, now: int, group: Group) -> None:
+        if self.expiries.is_over(now, self.groups, group):
+            if group.mode is GroupMode.SHARED:
+                self.idle[group.name] = None
+                self.expiries.later(group.name, now + _HELD_NS)
+            else:
+                self._forget(group)
+            return
+        over = self.expiries.over(now, self.groups, group)
+        self.expiries.offsets += len(over)
+        self._apply(over)
+        self.expiries.watch(now, self.groups, group)
 
-    def _expire(self, now: int, name: str) -> None:
-        group = self.groups.groups[name]
-        if describe.idle_since_ms(self.groups, group) + OFFSETS_KEPT_MS > self._clock.wall_ms(now):
-            self._expire_later(now, group)
-        else:
-            self._end(name)
+    def found_idle(self, now: int, name: str) -> None:
+        """The queues of a shared group that is to be forgotten have nothing under way."""
+        group = self.groups.groups.get(name)
+        if group is not None and self.expiries.is_over(now, self.groups, group):
+            self._forget(group)
+
+    def _forget(self, group: Group) -> None:
+        count = len(self.groups.committed(group.name))
+        self.expiries.groups += 1
+        self.expiries.offsets += count
+        self.expiries.forgotten.append(group.name)
+        self._end(group.name)
 
     # --- changes
 
@@ -202,11 +225,9 @@ class Coordinator:
         self._apply([GroupStands(group.name, group)])
         self.shared.stands(group)
         self._sessions.follow(now, group)
-        if group.members:
-            self._expiries.drop(group.name)
-        else:
+        self.expiries.watch(now, self.groups, group)
+        if not group.members:
             self._pacing.drop(group.name)
-            self._expire_later(now, group)
         self._tell(now, group)
 
     def _tell(self, now: int, group: Group) -> None:
@@ -258,7 +279,7 @@ class Coordinator:
         self._sessions.end(group.name, member_id)
         lost = member_id if reason == "session_expired" else ""
         self.shared.departed(group, member_id, lost=bool(lost))
-        after = rebalance.without(group, member_id, self._clock.wall_ms(now))
+        after = rebalance.without(group, member_id, self.expiries.at_most_ms(now))
         after.lost = lost
         if after.members:
             self._unsettle(now, group.name, reason)
@@ -267,7 +288,8 @@ class Coordinator:
     def _end(self, name: str) -> None:
         self._apply(plan.ending(self.groups, name))
         self.shared.ended(name)
-        self._expiries.drop(name)
+        self.expiries.drop(name)
+        self.idle.pop(name, None)
         self._pacing.drop(name)
         self.rebalances.forget(name)
 
@@ -286,7 +308,7 @@ class Coordinator:
         return found, member
 
     def _join(self, now: int, request: JoinGroup) -> GroupAnswer:
-        planned = plan.plan_join(self.groups, request, self._new_id(request))
+        planned = plan.plan_join(self.groups, request, plan.unused_id(self.groups, request, self._random))
         if isinstance(planned, Refusal):
             return planned
         name, member_id = planned.group.name, planned.member_id
@@ -311,31 +333,14 @@ class Coordinator:
             group = self._release(now, group, member_id, rebalance.to_revoke(member))
         return self._joined(group, group.members[member_id])
 
-    def _new_id(self, request: JoinGroup) -> str:
-        group = self.groups.groups.get(request.group)
-        new_id = plan.fresh_id(request, self._random.getrandbits(64))
-        # A generator that was seeded like the one before a restart gives out the same numbers.
-        while group is not None and new_id in group.members:
-            new_id = plan.fresh_id(request, self._random.getrandbits(64))
-        return new_id
-
     def _joined(self, group: Group, member: Member) -> Joined:
         session = self._sessions.get(group.name, member.member_id)
         session.told = describe.fingerprint(group, member)
         assigned = rebalance.assigned(member)
         session.answered = rebalance.tenures(member, assigned)
         self.changed[group.name] = None
-        return Joined(
-            member.member_id,
-            group.generation,
-            group.mode,
-            assigned,
-            rebalance.to_revoke(member),
-            member.session_timeout_ms // 3,
-            group.name in self._pacing or assigned != member.target,
-            [*group.members],
-            session.told,
-        )
+        is_required = group.name in self._pacing or assigned != member.target
+        return describe.joined(group, member, session.told, is_required=is_required)
 
     def _heartbeat(self, now: int, request: GroupHeartbeat) -> GroupAnswer:
         self.heartbeats += 1
@@ -352,14 +357,9 @@ class Coordinator:
 
     def _beat(self, group: Group, member: Member) -> GroupBeat:
         session = self._sessions.get(group.name, member.member_id)
-        going = rebalance.to_revoke(member)
-        seen = describe.fingerprint(group, member)
         deadline = session.deadline()
         deadline_ms = 0 if deadline is None else self._clock.wall_ms(deadline)
-        required = describe.is_rebalance_required(member, session.told, seen)
-        return GroupBeat(
-            group.generation, self.state(group), rebalance.assigned(member), going, deadline_ms, required, seen
-        )
+        return describe.beat(group, self.state(group), member, session.told, deadline_ms)
 
     def _watch(self, now: int, to: int, request: WatchGroup) -> None:
         self.heartbeats += request.counts
@@ -400,13 +400,13 @@ class Coordinator:
             found = self._member(now, request.group, request.member_id)
             if isinstance(found, Refusal):
                 return found
-        planned = plan.plan_commit(self.groups, request, self._topics, self._ends, self._clock.wall_ms(now))
+        planned = plan.plan_commit(self.groups, request, self._topics, self._ends, self.expiries.at_most_ms(now))
         if isinstance(planned, Refusal):
             return planned
         self._apply(plan.named(planned[0], self._topic_ids))
         group = self.groups.groups.get(request.group)
         if group is not None and not group.members:
-            self._expire_later(now, group)
+            self.expiries.used(now, self.groups, group)
         return planned[1]
 
     def _fetch(self, now: int, request: FetchOffsets) -> GroupAnswer:
@@ -415,13 +415,13 @@ class Coordinator:
 
     def _reset(self, now: int, request: ResetOffsets) -> GroupAnswer:
         partitions = self._topics.get(request.topic, 0)
-        planned = plan.plan_reset(self.groups, request, partitions, self._ends, self._clock.wall_ms(now))
+        planned = plan.plan_reset(self.groups, request, partitions, self._ends, self.expiries.at_most_ms(now))
         if isinstance(planned, Refusal):
             return planned
         self._apply(plan.named(planned[0], self._topic_ids))
         group = self.groups.groups[request.group]
         if not group.members:
-            self._expire_later(now, group)
+            self.expiries.used(now, self.groups, group)
         return planned[1]
 
     def state(self, group: Group) -> GroupState:
@@ -453,7 +453,8 @@ class Coordinator:
 
     def _described(self, group: Group) -> GroupReply:
         heard_ms = [self._clock.wall_ms(self._sessions.get(group.name, member_id).last) for member_id in group.members]
-        return describe.group_reply(group, self.state(group), heard_ms)
+        expires_ms = self.expiries.whole_end_ms(self.groups, group)
+        return describe.group_reply(group, self.state(group), heard_ms, self.bounds.retention_ms, expires_ms)
 
     def _describe_rebalances(self, now: int, request: DescribeRebalances) -> GroupAnswer:
         found = plan.group_of(self.groups, request.group) if request.group else None
@@ -472,10 +473,9 @@ class Coordinator:
         self._sessions.check(self.groups.groups)
         self._pacing.check()
         self._watches.check()
-        self._expiries.check()
+        self.expiries.check(self.groups.groups)
         self.rebalances.check(self.groups.groups)
         for name, group in self.groups.groups.items():
-            assert (name in self._expiries) == (not group.members)
             assert (name in self._moving) == (not rebalance.is_settled(group))
             if group.members and name not in self._pacing and group.mode is GroupMode.EXCLUSIVE:
                 describe.check_complete(group, self._topics)

@@ -2,10 +2,11 @@
 
 import mmh3
 
+from goqueue.core.cluster.durations import format_duration
 from goqueue.core.groups.rebalance import assigned, chosen_assignor, to_revoke
 from goqueue.core.groups.settings import full
-from goqueue.core.groups.state import Group, Groups, Member
-from goqueue.core.groups.verbs import GroupMemberReply, GroupReply, GroupState
+from goqueue.core.groups.state import Group, Member
+from goqueue.core.groups.verbs import GroupBeat, GroupMemberReply, GroupReply, GroupState, Joined
 
 
 def fingerprint(group: Group, member: Member) -> int:
@@ -14,11 +15,12 @@ def fingerprint(group: Group, member: Member) -> int:
     return (mmh3.hash64(told, signed=False)[0] >> 1) or 1
 
 
-def group_reply(group: Group, state: GroupState, heard_ms: list[int]) -> GroupReply:
+def group_reply(group: Group, state: GroupState, heard_ms: list[int], retention_ms: int, expires_ms: int) -> GroupReply:
     """A group for whoever asks; `heard_ms` is when each member was last heard of."""
     members = [_member_reply(*pair) for pair in zip(group.members.values(), heard_ms, strict=True)]
     assignor = chosen_assignor(group).value
-    return GroupReply(group.name, state, group.generation, assignor, group.mode, full(group.config), members)
+    config = full({"offsets_retention": format_duration(retention_ms), **group.config})
+    return GroupReply(group.name, state, group.generation, assignor, group.mode, config, members, expires_ms)
 
 
 def _member_reply(member: Member, heard_ms: int) -> GroupMemberReply:
@@ -33,6 +35,28 @@ def _member_reply(member: Member, heard_ms: int) -> GroupMemberReply:
         member.eager,
         heard_ms,
     )
+
+
+def joined(group: Group, member: Member, seen: int, *, is_required: bool) -> Joined:
+    """What a member is answered that has joined."""
+    return Joined(
+        member.member_id,
+        group.generation,
+        group.mode,
+        assigned(member),
+        to_revoke(member),
+        member.session_timeout_ms // 3,
+        is_required,
+        [*group.members],
+        seen,
+    )
+
+
+def beat(group: Group, state: GroupState, member: Member, told: int, deadline_ms: int) -> GroupBeat:
+    """What a member is answered that has said that it lives, and was last `told` another thing or the same."""
+    seen = fingerprint(group, member)
+    required = is_rebalance_required(member, told, seen)
+    return GroupBeat(group.generation, state, assigned(member), to_revoke(member), deadline_ms, required, seen)
 
 
 def is_rebalance_required(member: Member, told: int, seen: int) -> bool:
@@ -53,11 +77,6 @@ def gained(before: Group, after: Group) -> int:
         for topic, partitions in member.target.items():
             count += len({*partitions}.difference(earlier.get(topic, ())))
     return count
-
-
-def idle_since_ms(groups: Groups, group: Group) -> int:
-    """When a group without members last had one, or something was committed for it."""
-    return max([group.emptied_ms, *(record.committed_ms for record in groups.committed(group.name).values())])
 
 
 def check_complete(group: Group, topics: dict[str, int]) -> None:

@@ -24,6 +24,7 @@ from attrs import evolve
 from goqueue.core.calls import Reply
 from goqueue.core.elsewhere import Elsewhere, elsewhere
 from goqueue.core.errors import ProtocolError
+from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC, Journal, Standing
 from goqueue.core.groups.measure import Sight, measured
@@ -53,6 +54,8 @@ from goqueue.core.wishes import Wishes
 
 ROOM = 0
 _WAITING_MAX = 1000
+# So many groups are named in one note.
+_NAMED_MAX = 20
 
 
 class GroupLeader:
@@ -60,7 +63,7 @@ class GroupLeader:
 
     takes: tuple[type, ...] = get_args(GroupRequest)
 
-    def __init__(self, site: Site, session_timeout_ms: int) -> None:
+    def __init__(self, site: Site, session_timeout_ms: int, bounds: GroupBounds) -> None:
         self._clock = site.clock
         self._led = site.led
         self._send = site.send
@@ -75,7 +78,7 @@ class GroupLeader:
         self._reach = Reach(site.led, self.wishes)
         self._moments = Moments(self.wishes)
         self._sounded = Sounded(self._reach)
-        self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, shown=self._reach.about)
+        self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, bounds, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
         self._was_in_office = True
@@ -171,6 +174,22 @@ class GroupLeader:
     def is_ready(self) -> bool:
         """Whether requests are taken at once."""
         return self._journal.standing is Standing.READY
+
+    def found_idle(self, now: int, group: str) -> None:
+        """The queues of a shared group that is to be forgotten have nothing under way."""
+        if self.is_ready and self._led.is_in_office:
+            self.coordinator.found_idle(now, group)
+
+    def take_notes(self) -> list[str]:
+        """What whoever looks after the node may want to read: the groups that were forgotten."""
+        expiries = self.coordinator.expiries
+        if not expiries.forgotten:
+            return []
+        names, expiries.forgotten = expiries.forgotten, []
+        more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+        return [
+            f"forgotten with their offsets, as nobody has used them for long: {', '.join(names[:_NAMED_MAX])}{more}"
+        ]
 
     # --- what other rooms ask
 
@@ -379,6 +398,8 @@ class GroupLeader:
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
+        if self.is_ready and self._led.is_in_office and (self.coordinator.entries or self.coordinator.idle):
+            return 0
         times = [self._mirror.deadline(), self._reach.deadline()]
         if self._led.is_in_office:
             times.append(self._journal.deadline())
@@ -403,6 +424,12 @@ class GroupLeader:
         if not self._look_to_office(now) or not self.is_ready:
             return
         coordinator = self.coordinator
+        idle, coordinator.idle = coordinator.idle, {}
+        for name in idle:
+            if self.queues is None:
+                coordinator.found_idle(now, name)
+            else:
+                self.queues.look_idle(name)
         if coordinator.entries:
             entries, coordinator.entries = coordinator.entries, []
             self._journal.append(self._clock.wall_ms(now), entries)

@@ -55,6 +55,11 @@ def measured(request: MeasureGroups, sight: Sight, polls: Polls) -> GroupsMeasur
         coordinator.session_timeouts,
         polls.count,
         polls.empty_count,
+        coordinator.expiries.groups,
+        coordinator.expiries.offsets,
+        coordinator.groups.offset_count,
+        coordinator.bounds.groups,
+        coordinator.bounds.offsets,
     )
 
 

@@ -4,16 +4,27 @@ What a member may commit: a partition that it owns, in any generation since it w
 cut off from is refused, and so is a generation that never was. An offset beyond the partition's end is refused: it
 would skip messages yet to come; so is any where the end is not known. One below its start is taken: the messages
 between are gone, and the group begins where the partition does. One below what is committed already is answered as done
-and changes nothing, as a commit that was overtaken by a later one should; only a reset goes back.
+and moves nothing, as a commit that was overtaken by a later one should; only a reset goes back. Where nobody is a
+member it says that the place is still wanted, which is written down now and then.
 """
 
 from collections.abc import Callable
+from random import Random
 
 from attrs import define, evolve
 
 from goqueue.core.cluster.plan import name_problem
 from goqueue.core.groups.assignment import Assignor
 from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
+from goqueue.core.groups.bounds import (
+    COMMIT_MAX,
+    TOPICS_MAX,
+    groups_refusal,
+    members_refusal,
+    offsets_refusal,
+    topics_refusal,
+)
+from goqueue.core.groups.expiries import is_stale
 from goqueue.core.groups.records import OffsetRecord
 from goqueue.core.groups.settings import changed, setting_problem
 from goqueue.core.groups.state import Change, Group, Groups, GroupStands, Member, OffsetStands, Slot
@@ -36,9 +47,6 @@ from goqueue.core.verbs import Code, Refusal
 SESSION_MS_MIN = 1_000
 SESSION_MS_DEFAULT = 30_000
 SESSION_MS_MAX = 1_800_000
-MEMBERS_MAX = 1_000
-GROUPS_MAX = 10_000
-TOPICS_MAX = 1_000
 NAME_LENGTH_MAX = 200
 OFFSET_MAX = (1 << 63) - 1
 # A member's id ends in 16 digits. The sign before them tells one that has an instance id from one that has none.
@@ -68,6 +76,16 @@ def fresh_id(request: JoinGroup, number: int) -> str:
     return f"{name}{number:016x}"
 
 
+def unused_id(groups: Groups, request: JoinGroup, chance: Random) -> str:
+    """The id of a new member, which no member of its group has."""
+    group = groups.groups.get(request.group)
+    new_id = fresh_id(request, chance.getrandbits(64))
+    # A generator that was seeded like the one before a restart gives out the same numbers.
+    while group is not None and new_id in group.members:
+        new_id = fresh_id(request, chance.getrandbits(64))
+    return new_id
+
+
 def plan_join(groups: Groups, request: JoinGroup, new_id: str) -> JoinPlan | Refusal:
     """A member more, or one that is back; `new_id` is for one that has no id yet."""
     refusal = join_refusal(request)
@@ -75,26 +93,28 @@ def plan_join(groups: Groups, request: JoinGroup, new_id: str) -> JoinPlan | Ref
         return refusal
     group = groups.groups.get(request.group)
     if group is None:
-        if len(groups.groups) >= GROUPS_MAX:
-            return Refusal(Code.UNAVAILABLE, f"there are {GROUPS_MAX} groups already", retry_after_ms=1000)
+        if len(groups.groups) >= groups.bounds.groups:
+            return groups_refusal(groups.bounds)
         group = Group(request.group, request.mode or GroupMode.EXCLUSIVE, changed({}, request.config))
     if request.mode not in (None, group.mode):
         message = f"group {group.name} is {group.mode}, and cannot be joined as {request.mode}"
         return Refusal(Code.WRONG_MODE, message, "mode")
     if request.member_id:
-        return _plan_return(group, request)
+        return _plan_return(groups, group, request)
     assert new_id not in group.members
     earlier = group.instance(request.instance_id)
     if earlier is not None:
         member = _member(request, new_id, earlier)
+        if refusal := topics_refusal(groups.topic_count - len(earlier.topics) + len(member.topics)):
+            return refusal
         return JoinPlan(group.replaced(earlier.member_id, member), new_id, _reason(earlier, member), earlier.member_id)
-    if len(group.members) >= MEMBERS_MAX:
-        message = f"group {group.name} has {MEMBERS_MAX} members already"
-        return Refusal(Code.UNAVAILABLE, message, "group", retry_after_ms=1000)
-    return JoinPlan(group.next({new_id: _member(request, new_id, None)}), new_id, "member_joined")
+    member = _member(request, new_id, None)
+    topics = groups.topic_count + len(member.topics)
+    refusal = members_refusal(group.name, len(group.members), groups.member_count, topics)
+    return refusal or JoinPlan(group.next({new_id: member}), new_id, "member_joined")
 
 
-def _plan_return(group: Group, request: JoinGroup) -> JoinPlan | Refusal:
+def _plan_return(groups: Groups, group: Group, request: JoinGroup) -> JoinPlan | Refusal:
     found = member_of(group, request.member_id)
     if isinstance(found, Refusal):
         return found
@@ -104,6 +124,8 @@ def _plan_return(group: Group, request: JoinGroup) -> JoinPlan | Refusal:
     member = _member(request, found.member_id, found)
     if member == found:
         return JoinPlan(group, member.member_id)
+    if refusal := topics_refusal(groups.topic_count - len(found.topics) + len(member.topics)):
+        return refusal
     return JoinPlan(group.next({member.member_id: member}), member.member_id, _reason(found, member))
 
 
@@ -214,9 +236,13 @@ def plan_commit(
     refusal = name_refusal(request.group)
     if refusal is not None:
         return refusal
+    if len(request.offsets) > COMMIT_MAX:
+        return _invalid("offsets", f"a commit names at most {COMMIT_MAX} partitions, not {len(request.offsets)}")
     group = groups.groups.get(request.group)
     changes: list[Change] = []
     if group is None and not request.member_id:
+        if len(groups.groups) >= groups.bounds.groups:
+            return groups_refusal(groups.bounds)
         # Who reads partitions of its own choice keeps its place under a group that nobody ever joined.
         group = Group(request.group, GroupMode.EXCLUSIVE, {}, emptied_ms=wall_ms)
         changes.append(GroupStands(group.name, group))
@@ -231,16 +257,21 @@ def plan_commit(
     refusals: list[CommitRefusal] = []
     committed = groups.committed(group.name)
     newest: dict[Slot, int] = {}
+    room = groups.bounds.offsets - groups.offset_count
     for one in request.offsets:
+        slot = (one.topic, one.partition)
         why = _commit_refusal(group, member, request.generation, one, topics, ends)
+        is_more = slot not in committed and slot not in newest
+        if why is None and is_more and room <= 0:
+            why = offsets_refusal(groups.bounds, "offsets")
         if why is not None:
             refusals.append(CommitRefusal(one.topic, one.partition, why))
             continue
-        slot = (one.topic, one.partition)
+        room -= is_more
         before = newest[slot] if slot in newest else _offset(committed.get(slot))
-        if one.offset > before:
-            newest[slot] = one.offset
-            record = OffsetRecord(one.offset, group.generation, wall_ms)
+        if one.offset > before or (member is None and slot not in newest and is_stale(groups, group, slot, wall_ms)):
+            newest[slot] = max(one.offset, before)
+            record = OffsetRecord(newest[slot], group.generation, wall_ms)
             changes.append(OffsetStands(group.name, one.topic, one.partition, record))
     is_made_for_nothing = group.name not in groups.groups and not newest
     return ([] if is_made_for_nothing else changes), CommittedOffsets(refusals)
@@ -339,9 +370,15 @@ def plan_reset(
         return Refusal(Code.TOPIC_NOT_FOUND, f"there is no topic {request.topic!r}", "topic")
     owners = group.owners()
     committed = groups.committed(group.name)
+    numbers = sorted(dict.fromkeys(request.partitions)) or range(partitions)
+    if (
+        len({(request.topic, number) for number in numbers} - committed.keys()) + groups.offset_count
+        > groups.bounds.offsets
+    ):
+        return offsets_refusal(groups.bounds, "partitions")
     changes: list[Change] = []
     moves: list[OffsetChange] = []
-    for partition in sorted(dict.fromkeys(request.partitions)) or range(partitions):
+    for partition in numbers:
         if not 0 <= partition < partitions:
             message = f"topic {request.topic} has partitions 0 to {partitions - 1}, not {partition}"
             return Refusal(Code.PARTITION_NOT_FOUND, message, "partitions")

@@ -3,6 +3,7 @@
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
 from goqueue.core.groups.assignment import Assignor
 from goqueue.core.groups.beginnings import EARLIEST, start_problem
+from goqueue.core.groups.bounds import RETENTION_MS_MAX
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 Value = int | str | bool
@@ -15,9 +16,14 @@ DEFAULTS: dict[str, Value] = {
     "max_attempts": 4,
     "retry_backoff": "1s",
     "max_in_flight": 1000,
+    "offsets_retention": "7d",
 }
 # The longest span of each key; the shortest is a millisecond.
-SPANS_MS = {"visibility_timeout": SPAN_MS_MAX, "retry_backoff": DELAY_MS_MAX}
+SPANS_MS = {
+    "visibility_timeout": SPAN_MS_MAX,
+    "retry_backoff": DELAY_MS_MAX,
+    "offsets_retention": RETENTION_MS_MAX,
+}
 NUMBERS = {"max_attempts": 1_000, "max_in_flight": 1_000_000}
 
 

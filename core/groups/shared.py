@@ -56,6 +56,9 @@ class Queues(Protocol):
     def tell(self, now: int, to: int, request: FetchOffsets) -> None:
         """Answer how far a group has come."""
 
+    def look_idle(self, group: str) -> None:
+        """Find out whether anything of a group is leased, or a dead letter that is yet to be moved."""
+
     def reset(self, now: int, to: int, request: ResetOffsets) -> None:
         """Have the queues of a group go on from somewhere else, and answer when that is durable."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from attrs import define, field
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.groups.records import (
     GROUPS_CODEC,
     GroupRecord,
@@ -138,22 +139,44 @@ class Groups:
 
     groups: dict[str, Group] = field(factory=dict)
     offsets: dict[str, dict[Slot, OffsetRecord]] = field(factory=dict)
+    bounds: GroupBounds = field(factory=GroupBounds)
+    # How many there are in all groups; a topic counts for each member that reads it.
+    offset_count: int = field(default=0, init=False)
+    member_count: int = field(default=0, init=False)
+    topic_count: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.offset_count = sum(map(len, self.offsets.values()))
+        for group in self.groups.values():
+            self._count(group, 1)
 
     def apply(self, change: Change) -> None:
         """Take one change into the state."""
         if isinstance(change, GroupStands):
             if change.group is None:
-                self.groups.pop(change.name, None)
+                self._count(self.groups.pop(change.name, None), -1)
             else:
-                self.groups[change.name] = change.group
+                self._stand(change.group)
             return
         offsets = self.offsets.setdefault(change.group, {})
+        self.offset_count -= len(offsets)
         if change.committed is None:
             offsets.pop((change.topic, change.partition), None)
         else:
             offsets[change.topic, change.partition] = change.committed
+        self.offset_count += len(offsets)
         if not offsets:
             del self.offsets[change.group]
+
+    def _stand(self, group: Group) -> None:
+        self._count(self.groups.get(group.name), -1)
+        self.groups[group.name] = group
+        self._count(group, 1)
+
+    def _count(self, group: Group | None, sign: int) -> None:
+        if group is not None:
+            self.member_count += sign * len(group.members)
+            self.topic_count += sign * sum([len(member.topics) for member in group.members.values()])
 
     def committed(self, group: str) -> dict[Slot, OffsetRecord]:
         """The offsets of one group."""
@@ -164,6 +187,10 @@ class Groups:
         for name, group in self.groups.items():
             assert group.name == name
             group.check()
+        members = [member for group in self.groups.values() for member in group.members.values()]
+        assert self.member_count == len(members)
+        assert self.topic_count == sum(len(member.topics) for member in members)
+        assert self.offset_count == sum(map(len, self.offsets.values()))
         for offsets in self.offsets.values():
             assert offsets
             assert all(committed.offset >= 0 for committed in offsets.values())

@@ -340,6 +340,8 @@ class GroupReply:
     mode: GroupMode
     config: dict[str, object]
     members: list[GroupMemberReply]
+    # When it is forgotten unless somebody uses it, in milliseconds since 1970; 0 while it has members.
+    expires_ms: int = 0
 
 
 @define
@@ -399,6 +401,12 @@ class GroupsMeasured:
     session_timeouts: int
     polls: int
     polls_empty: int
+    # How many were forgotten because nobody used them; and how many there are, of how many at most.
+    expired_groups: int = 0
+    expired_offsets: int = 0
+    offsets: int = 0
+    groups_max: int = 0
+    offsets_max: int = 0
 
 
 GroupRequest = (

@@ -106,6 +106,12 @@ class Desk:
     # --- looking
 
     @property
+    def open(self) -> int:
+        """How many messages are leased, or dead letters that are not where they belong."""
+        counts = self.queue.counts()
+        return counts.in_flight + counts.doomed
+
+    @property
     def left(self) -> int:
         """How many messages are not settled, as far as it is known what is one."""
         window, span = self.queue.ledger.window, self._site.led.ends(*self.slot)

@@ -33,6 +33,8 @@ Whole = list[OffsetChange] | WorkMeasured | LanesMeasured | Refusal
 
 # Parts that this node does itself bear numbers from here on.
 GATHERED_PARTS = SPREAD_PARTS + (1 << 61)
+# Nobody is told of these, so they bear numbers that nobody has.
+_IDLE = 1 << 70
 
 
 @define(eq=False)
@@ -49,6 +51,9 @@ class _Gathered:
     works: list[WorkMeasured] = field(factory=list)
     lanes: list[LanesMeasured] = field(factory=list)
     refusal: Refusal | None = None
+    # The group of which it is only to be known whether anything is under way, and how much is.
+    idle: str = ""
+    open: int = 0
     # Whether a reset is only tried, and made after that.
     is_tried: bool = False
 
@@ -69,6 +74,8 @@ class Gathering:
     answers: list[tuple[int, Whole]] = field(factory=list)
     # Questions with what is known of the queues.
     told: list[tuple[int, FetchOffsets, dict[Slot, tuple[int, int]]]] = field(factory=list)
+    # Groups of which no queue has anything under way.
+    idle: list[str] = field(factory=list)
     _gathered: dict[int, _Gathered] = field(factory=dict)
     _by_part: dict[int, _Gathered] = field(factory=dict)
     _own_count: int = 0
@@ -80,6 +87,13 @@ class Gathering:
         asked = DescribeQueues(question.group, names)
         nodes = dict.fromkeys([self._nodes.own, *self._nodes.of(names)], asked)
         self._ask(_Gathered(to, {**nodes}, question))
+
+    def look_idle(self, group: str, names: list[str]) -> None:
+        """Find out whether anything of a group is under way in some topics; if a node cannot be asked, it may be."""
+        self._own_count += 1
+        asked = DescribeQueues(group, names)
+        nodes = dict.fromkeys([self._nodes.own, *self._nodes.of(names)], asked)
+        self._ask(_Gathered(_IDLE + self._own_count, {**nodes}, idle=group))
 
     def reset(self, to: int, request: ResetQueues) -> None:
         """Have queues on several nodes go on from somewhere else."""
@@ -127,6 +141,7 @@ class Gathering:
         del gathered.missing[number]
         if isinstance(reply, QueuesTold):
             gathered.known.update(((one.topic, one.partition), (one.floor, one.left)) for one in reply.queues)
+            gathered.open += sum(one.open for one in reply.queues)
         elif isinstance(reply, WorkMeasured):
             gathered.works.append(reply)
         elif isinstance(reply, LanesMeasured):
@@ -140,7 +155,10 @@ class Gathering:
             self._complete(gathered)
 
     def _complete(self, gathered: _Gathered) -> None:
-        if gathered.works:
+        if gathered.idle:
+            if gathered.refusal is None and not gathered.open:
+                self.idle.append(gathered.idle)
+        elif gathered.works:
             request = next(iter(gathered.requests.values()))
             pairs_max = request.pairs_max if isinstance(request, MeasureWork) else 0
             self.answers.append((gathered.to, added_up(gathered.works, pairs_max)))
@@ -172,6 +190,11 @@ class Gathering:
         told, self.told = self.told, []
         return told
 
+    def take_idle(self) -> list[str]:
+        """The groups of which nothing is under way."""
+        idle, self.idle = self.idle, []
+        return idle
+
     def forget(self, to: int) -> None:
         """Nobody waits for the answer to `to` any more."""
         self._gathered.pop(to, None)
@@ -179,7 +202,7 @@ class Gathering:
     @property
     def is_due(self) -> bool:
         """Whether something is to be done at once."""
-        return bool(self.own or self.answers or self.told)
+        return bool(self.own or self.answers or self.told or self.idle)
 
     def check(self) -> None:
         """Assert that each request waits for something."""

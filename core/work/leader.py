@@ -244,9 +244,17 @@ class WorkLeader:
         if refusal is not None:
             self._site.send(to, refusal)
             return
-        known = self.offsets(request.group).items()
-        queues = [QueueTold(*slot, floor, left) for slot, (floor, left) in known]
+        hall = self._polls.halls.get(request.group)
+        desks = {} if hall is None else hall.desks
+        queues = [QueueTold(*slot, desk.floor, desk.left, desk.open) for slot, desk in desks.items()]
         self._site.send(to, QueuesTold(queues))
+
+    def look_idle(self, group: str) -> None:
+        """Find out whether anything of a group is under way on any node; the coordinator hears of it if nothing is."""
+        topics = {name: each for name, each in self._site.led.topics.items() if Side.LEDGER in each.topic.sides}
+        # Of a partition that nobody leads nobody knows.
+        if all(each.leader(number) for each in topics.values() for number in range(each.topic.partitions)):
+            self._gathering.look_idle(group, [*topics])
 
     def reset(self, now: int, to: int, request: ResetOffsets) -> None:
         """Have the queues of a group go on from somewhere else, and answer when that is durable."""
@@ -417,6 +425,8 @@ class WorkLeader:
             self._outer.send(to, changes)
         for told in self._gathering.take_told():
             self._answer_told(*told)
+        for name in self._gathering.take_idle():
+            self._groups.found_idle(now, name)
 
     def _open_begun(self, now: int) -> None:
         for name, slot in self._openings.take_begun():

@@ -246,12 +246,16 @@ class DescribeQueues:
 
 @define
 class QueueTold:
-    """Below which offset everything is settled in a partition, and how many messages are not."""
+    """Below which offset everything is settled in a partition, and how many messages are not.
+
+    `open` of these are leased, or dead letters that are not where they belong.
+    """
 
     topic: str
     partition: int
     floor: int
     left: int
+    open: int = 0
 
 
 @define

@@ -179,6 +179,10 @@ class DiskFull(ClientError):
     """The leader's disk has no room for messages: nothing was stored."""
 
 
+class QuotaExceeded(ClientError):
+    """There is as much of it as the broker keeps: nothing was done."""
+
+
 class Damaged(ClientError):
     """What is stored there cannot be read any more."""
 
@@ -282,6 +286,7 @@ CLASSES: dict[str, type[ClientError]] = {
     Code.OUTCOME_UNKNOWN: OutcomeUnknown,
     Code.NODE_NOT_FOUND: NodeNotFound,
     Code.DISK_FULL: DiskFull,
+    Code.QUOTA_EXCEEDED: QuotaExceeded,
     Code.DAMAGED: Damaged,
     CONNECTION_LOST: ConnectionLost,
     DELIVERY_TIMEOUT: DeliveryTimeout,

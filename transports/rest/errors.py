@@ -39,6 +39,7 @@ STATUS = {
     Code.OUTCOME_UNKNOWN: 504,
     Code.NODE_NOT_FOUND: 404,
     Code.DISK_FULL: 507,
+    Code.QUOTA_EXCEEDED: 429,
 }
 RETRY_AFTER_S = 1
 INTERNAL = "internal_error"

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from goqueue.core.groups.assignment import Assignor
-from goqueue.core.groups.plan import NAME_LENGTH_MAX, TOPICS_MAX
+from goqueue.core.groups.bounds import TOPICS_MAX
+from goqueue.core.groups.plan import NAME_LENGTH_MAX
 from goqueue.core.groups.settings import NUMBERS, SPANS_MS
 from goqueue.core.verbs import Outcome
 from goqueue.transports.rest.bodies import SPAN_SCHEMA, Config, Count, Draft, Priority, Span, TopicName, config_schema
@@ -52,6 +53,7 @@ class SettingsDraft(Draft, kw_only=True):
     retry_backoff: Span | None = None
     max_in_flight: Annotated[int, Meta(ge=1, le=NUMBERS["max_in_flight"])] | None = None
     start: str | Start | None = None
+    offsets_retention: Span | None = None
 
 
 class MembershipDraft(SettingsDraft, kw_only=True):
@@ -228,6 +230,8 @@ class GroupView(Struct):
     topics: list[str]
     members: list[MemberView]
     config: dict[str, Any]
+    # When it is forgotten unless somebody uses it; null while it has members.
+    expires_at: str | None
 
 
 class GroupsView(Struct):

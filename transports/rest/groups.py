@@ -27,7 +27,9 @@ from goqueue.transports.rest.group_bodies import (
 )
 from goqueue.transports.rest.times import written_time
 
-SHORTHANDS = ("key_ordered", "visibility_timeout", "max_attempts", "retry_backoff", "max_in_flight", "start")
+SHORTHANDS = (
+    "key_ordered", "visibility_timeout", "max_attempts", "retry_backoff", "max_in_flight", "start", "offsets_retention",
+)  # fmt: skip
 
 
 async def list_groups(call: Call) -> Answer:
@@ -123,6 +125,7 @@ def group_view(group: GroupReply) -> GroupView:
     return GroupView(
         group.group, group.state.value, group.generation, protocols(group), group.mode.value, group.assignor,
         leader_id, topics_read(group), members, group.config,
+        written_time(group.expires_ms) if group.expires_ms else None,
     )  # fmt: skip
 
 

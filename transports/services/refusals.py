@@ -46,6 +46,7 @@ STATUS = {
     Code.OUTCOME_UNKNOWN: Status.DEADLINE_EXCEEDED,
     Code.NODE_NOT_FOUND: Status.NOT_FOUND,
     Code.DISK_FULL: Status.RESOURCE_EXHAUSTED,
+    Code.QUOTA_EXCEEDED: Status.RESOURCE_EXHAUSTED,
 }
 LEAVING = Refusal(Code.SHUTTING_DOWN, "the node is about to stop", retry_after_ms=1000)
 

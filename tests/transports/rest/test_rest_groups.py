@@ -10,7 +10,7 @@ from tests.transports.rest.rest_client import Served, run
 
 DEFAULTS = {
     "assignor": "sticky", "start": "earliest", "key_ordered": False, "visibility_timeout": "30s", "max_attempts": 4,
-    "retry_backoff": "1s", "max_in_flight": 1000,
+    "retry_backoff": "1s", "max_in_flight": 1000, "offsets_retention": "7d",
 }  # fmt: skip
 
 
@@ -34,6 +34,7 @@ def test_a_group_is_listed_described_and_removed_once_it_is_empty(tmp_path: Path
                 "group_id": "billing", "state": "stable", "generation": 1, "protocol": "eager", "mode": "exclusive",
                 "assignment_strategy": "range", "leader_id": joined["member_id"], "topics": ["orders"],
                 "config": DEFAULTS,
+                "expires_at": None,
             }  # fmt: skip
             assert await refused(client.delete(GROUP)) == (409, "group_not_empty", "group")
             await post(client, "leave", identity(joined))
