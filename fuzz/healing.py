@@ -71,6 +71,7 @@ class Healing:
         self._draining.run()
         self._rest()
         self._settling.see_end()
+        self._settling.see_forgotten()
         if not world.sight.is_cluster:
             self._see_partitions()
         self._read_all()

@@ -56,6 +56,9 @@ class Options:
     polls: bool = False
     operators: int = 0
     session_ms_max: int = 6_000
+    # Who comes back to groups of their own, and for how long those are kept.
+    visitors: int = 0
+    visit_ms: int = 0
     # Members of shared groups, how long they may keep what they were given, and how often it is tried.
     shared_groups: int = 1
     workers: int = 0
@@ -189,6 +192,7 @@ def draw_options(random: Random) -> Options:
         _draw_work(random, options)
     _draw_library(random, options)
     options.hostiles = random.choice((0, 0, 0, 0, 1))
+    _draw_visitors(random, options)
     return options
 
 
@@ -243,6 +247,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     options.hostiles = random.choice((0, 0, 0, 0, 1))
     if random.random() < 0.3:
         options.calamities += CALAMITIES[-1:]
+    _draw_visitors(random, options)
     return options
 
 
@@ -266,6 +271,15 @@ def _draw_library(random: Random, options: Options) -> None:
     options.library = random.choice((0, 0, 1, 1, 2))
     if options.library and not options.p_delay:
         options.p_delay = random.choice((0.0, 0.0, 0.3))
+
+
+def _draw_visitors(random: Random, options: Options) -> None:
+    """Groups that are forgotten while the world goes on; the topics stay, as offsets go with them."""
+    if random.random() < 0.15:
+        options.visitors = random.choice((1, 2))
+        options.visit_ms = random.choice((1_000, 4_000))
+        options.p_topic_change = 0.0
+        options.think_ns = max(options.think_ns, 30_000_000)
 
 
 def _draw_members(random: Random, options: Options) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.groups.verbs import FetchOffsets, ListGroups, WatchGroup
+from goqueue.fuzz.checkers.forgetting import Forgetting
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.workloads.member import GroupClient
 from goqueue.fuzz.world import World
@@ -16,6 +17,8 @@ _WATCHED_NS = 20_000_000_000
 _SETTLED_NS = 300_000_000_000
 # Leaders come back to first replicas up to 45 s after the last node, and then another is coordinator.
 _RETURNED_NS = 45_000_000_000
+# The session of a visitor, and time to look.
+_VISIT_NS = 5_000_000_000
 
 
 class Settling:
@@ -69,3 +72,21 @@ class Settling:
                 pass
             self._ask(ListGroups())
         self._rebalances.see_empty()
+
+    def see_forgotten(self) -> None:
+        """Groups that nobody uses any more are forgotten in their time, where clocks tell the time."""
+        world, options = self._world, self._world.options
+        are_true = not (options.skew_ms_max or options.drift_ppm_max or options.p_clock_jump)
+        if not options.visitors or not are_true or "clock" in options.calamities or world.history.rotten:
+            return
+        checker = next(one for one in world.checkers if isinstance(one, Forgetting))
+        # Sessions of members that are gone begin anew with each coordinator.
+        again_ns = _RETURNED_NS + _VISIT_NS if world.sight.is_cluster else _VISIT_NS
+        until = world.now + options.visit_ms * 1_000_000 + again_ns
+        self._ask(ListGroups())
+        while checker.left and world.now < until:
+            pause = world.now + _LOOK_FIRST_NS
+            while world.step(pause):
+                pass
+            self._ask(ListGroups())
+        checker.see_gone()

@@ -18,12 +18,12 @@ RUNS_MAX = 60
 _PLAIN = Options()
 # What a world may do without, in this order: whole habits first.
 _LEFT_OUT = (
-    "stewards", "operators", "schedulers", "undertakers", "members", "eager_members", "workers", "sequenced",
-    "consumers", "p_letter_loss", "p_letter_double", "letters_overtake", "encodes", "skew_ms_max", "drift_ppm_max",
-    "p_acks_none", "p_acks_leader", "p_split", "p_delay", "p_ttl", "p_stray", "p_resends", "p_cut", "p_half_open",
-    "p_stall", "p_hang_up", "p_pause", "p_rot", "p_clock_jump", "p_stop", "p_kill", "p_crash", "p_cut_inside",
-    "p_sync_error", "p_write_error", "p_read_error", "p_other_error", "p_full", "p_topic_change", "p_compact",
-    "small_segments", "retention", "alters_fsync", "p_cold", "p_slow",
+    "stewards", "operators", "visitors", "schedulers", "undertakers", "members", "eager_members", "workers",
+    "sequenced", "consumers", "p_letter_loss", "p_letter_double", "letters_overtake", "encodes", "skew_ms_max",
+    "drift_ppm_max", "p_acks_none", "p_acks_leader", "p_split", "p_delay", "p_ttl", "p_stray", "p_resends", "p_cut",
+    "p_half_open", "p_stall", "p_hang_up", "p_pause", "p_rot", "p_clock_jump", "p_stop", "p_kill", "p_crash",
+    "p_cut_inside", "p_sync_error", "p_write_error", "p_read_error", "p_other_error", "p_full", "p_topic_change",
+    "p_compact", "small_segments", "retention", "alters_fsync", "p_cold", "p_slow",
 )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ from goqueue.fuzz.workloads.scheduler import Scheduler
 from goqueue.fuzz.workloads.sequenced import SequencedProducer
 from goqueue.fuzz.workloads.steward import Steward
 from goqueue.fuzz.workloads.undertaker import Undertaker
+from goqueue.fuzz.workloads.visitor import Visitor
 from goqueue.fuzz.workloads.worker import Worker
 from goqueue.storage.capture import Capture
 
@@ -48,6 +49,7 @@ _KINDS: tuple[tuple[str, type[Client], str], ...] = (
     ("m", Member, "members"), ("e", EagerMember, "eager_members"), ("o", Operator, "operators"),
     ("a", Steward, "stewards"), ("w", Worker, "workers"), ("d", Scheduler, "schedulers"),
     ("u", Undertaker, "undertakers"), ("l", LibraryProducer, "library"), ("h", Hostile, "hostiles"),
+    ("v", Visitor, "visitors"),
 )  # fmt: skip
 """Clients by the first letter of their names, and the option that says how many there are."""
 

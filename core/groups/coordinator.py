@@ -163,6 +163,7 @@ class Coordinator:
             self.expiries.watch(now, self.groups, group)
             if group.members:
                 self._unsettle(now, group.name, "coordinator_started")
+        self._expire_due(now)
 
     # --- time
 
@@ -184,6 +185,9 @@ class Coordinator:
         for watch in self._watches.due(now):
             group = self.groups.groups[watch.group]
             self.replies.append((watch.to, self._beat(group, group.members[watch.member_id])))
+        self._expire_due(now)
+
+    def _expire_due(self, now: int) -> None:
         for name in self.expiries.due(now):
             self._expire(now, self.groups.groups[name])
 
@@ -195,9 +199,7 @@ class Coordinator:
             else:
                 self._forget(group)
             return
-        over = self.expiries.over(now, self.groups, group)
-        self.expiries.offsets += len(over)
-        self._apply(over)
+        self._apply(self.expiries.over(now, self.groups, group))
         self.expiries.watch(now, self.groups, group)
 
     def found_idle(self, now: int, name: str) -> None:
@@ -207,10 +209,7 @@ class Coordinator:
             self._forget(group)
 
     def _forget(self, group: Group) -> None:
-        count = len(self.groups.committed(group.name))
-        self.expiries.groups += 1
-        self.expiries.offsets += count
-        self.expiries.forgotten.append(group.name)
+        self.expiries.forgot(self.groups, group)
         self._end(group.name)
 
     # --- changes

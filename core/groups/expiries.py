@@ -23,8 +23,9 @@ from goqueue.core.groups.state import Change, Group, Groups, OffsetStands, Slot
 from goqueue.core.groups.verbs import GroupMode
 
 _MS = 1_000_000
-# How often in its time an offset is renewed at most that is committed again and again.
-_RENEWALS = 8
+# How old a use has to be before another one is written down that changes nothing else: a share of the time that the
+# group is kept, and at most so much, in case somebody has it kept for less.
+_RENEWALS, _RENEWAL_MS = 8, 60_000
 
 
 @define(eq=False)
@@ -93,7 +94,7 @@ class Expiries:
         return 0 if group.members else _used_ms(groups, group) + kept_ms(groups, group)
 
     def _alarm(self, now: int, end_ms: int) -> int:
-        return now + max(end_ms - self._at_least_ms(now), 1) * _MS
+        return now + max(end_ms - self._at_least_ms(now), 0) * _MS
 
     def due(self, now: int) -> list[str]:
         """Groups to be looked at; they are watched no more."""
@@ -108,11 +109,19 @@ class Expiries:
         if not is_standalone(group):
             return []
         before_ms = self._at_least_ms(now) - kept_ms(groups, group)
-        return [
+        found: list[Change] = [
             OffsetStands(group.name, *slot, None)
             for slot, record in groups.committed(group.name).items()
             if record.committed_ms <= before_ms
         ]
+        self.offsets += len(found)
+        return found
+
+    def forgot(self, groups: Groups, group: Group) -> None:
+        """Count a group that is forgotten."""
+        self.groups += 1
+        self.offsets += len(groups.committed(group.name))
+        self.forgotten.append(group.name)
 
     def deadline(self) -> int | None:
         """When `due` has something."""
@@ -135,7 +144,7 @@ def kept_ms(groups: Groups, group: Group) -> int:
 def is_stale(groups: Groups, group: Group, slot: Slot, wall_ms: int) -> bool:
     """Whether it is time to write down that a committed offset is still wanted."""
     record = groups.committed(group.name).get(slot)
-    return record is not None and wall_ms - record.committed_ms >= kept_ms(groups, group) // _RENEWALS
+    return record is not None and wall_ms - record.committed_ms >= min(kept_ms(groups, group) // _RENEWALS, _RENEWAL_MS)
 
 
 def is_standalone(group: Group) -> bool:

@@ -18,6 +18,7 @@ from goqueue.fuzz.checkers.electors import Electors
 from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.checkers.exclusive import Exclusive
 from goqueue.fuzz.checkers.fencing import Fencing
+from goqueue.fuzz.checkers.forgetting import Forgetting
 from goqueue.fuzz.checkers.hostility import Hostility
 from goqueue.fuzz.checkers.key_order import KeyOrder
 from goqueue.fuzz.checkers.leaders import Leaders
@@ -40,7 +41,7 @@ from goqueue.fuzz.checkers.watermark import Watermark
 OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placements, Replicas, Votes)
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
-    Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances,
+    Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
     Leasing, KeyOrder, Delays, Endings, Resting, Undone, Hostility,
     *OF_CLUSTERS,
 )  # fmt: skip

@@ -30,6 +30,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Place, Violation
+from goqueue.fuzz.workloads.visitor import VISITED
 
 Key = tuple[str, int, int]
 """A group, a topic by its id, and a partition."""
@@ -59,7 +60,9 @@ class Offsets(Checker):
     # --- what is asked
 
     def asked(self, asked: Asked) -> None:
-        """Note what may come of it."""
+        """Note what may come of it; of groups that are forgotten sooner or later others know (`forgetting`)."""
+        if _is_visited(asked):
+            return
         request, topics = asked.request, self.sight.topic_ids()
         for name, topic_id in topics.items():
             self._first_of_name.setdefault(name, topic_id)
@@ -99,6 +102,8 @@ class Offsets(Checker):
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Judge an answer about offsets, and note what was delivered."""
+        if _is_visited(asked):
+            return
         request, before = asked.request, self._topics_at.pop(asked.to, {})
         least_then = self._least_at.pop(asked.to, {})
         now = self.sight.topic_ids()
@@ -257,6 +262,11 @@ class Offsets(Checker):
         spans = self._delivered.get(key, [])
         if one.offset > first and not any(begin <= first and one.offset <= end for begin, end in spans):
             raise Violation(f"{one} was committed by {key[0]}, which was at {first} and was given {spans}")
+
+
+def _is_visited(asked: Asked) -> bool:
+    group = getattr(asked.request, "group", "")
+    return isinstance(group, str) and group.startswith(VISITED)
 
 
 def _shakes(asked: Asked) -> bool:

@@ -1,13 +1,14 @@
 """Bugs of consumer groups that somebody might really write, planted like those of `planted_bugs`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from goqueue.core.groups import plan, rebalance
+from goqueue.core.groups import expiries, plan, rebalance
 from goqueue.core.groups.coordinator import Coordinator
+from goqueue.core.groups.expiries import Expiries
 from goqueue.core.groups.journal import Journal
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.pacing import Pacing
@@ -313,7 +314,86 @@ def revocations_that_are_not_heard(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rebalance, "released", lambda group, member_id, partitions: None)
 
 
+# --- groups that nobody uses
+
+
+def visited() -> Options:
+    """Worlds of groups that are not kept for long, on a broker that is begun anew now and then."""
+    return Options(
+        visitors=3, visit_ms=4_000, groups=1, partitions_max=2, producers=1, consumers=0, p_topic_change=0.0,
+        think_ns=300_000_000, steps=400, p_kill=0.005,
+    )  # fmt: skip
+
+
+def visited_and_begun_anew() -> Options:
+    """The same of a broker that never lives as long as a group is kept."""
+    options = visited()
+    options.visitors, options.visit_ms, options.p_kill, options.steps = 6, 1_500, 0.05, 1_500
+    return options
+
+
+def visited_by_a_wrong_clock() -> Options:
+    """The same while somebody sets the clock."""
+    options = visited()
+    options.p_kill, options.p_clock_jump = 0.0, 0.05
+    return options
+
+
+def groups_that_end_while_members_live(patch: pytest.MonkeyPatch) -> None:
+    """Who is silent for as long as a group is kept has no group any more, whatever its session."""
+    real_wake = Coordinator.wake
+
+    def wake(coordinator: Coordinator, now: int) -> None:
+        real_wake(coordinator, now)
+        for group in [*coordinator.groups.groups.values()]:
+            heard = [coordinator.session(group.name, member_id).last for member_id in group.members]
+            if heard and max(heard) + 500_000_000 <= now:
+                for member_id in group.members:
+                    coordinator._sessions.end(group.name, member_id)
+                coordinator._end(group.name)
+
+    patch.setattr(Coordinator, "wake", wake)
+
+
+def _from_its_beginning(patch: pytest.MonkeyPatch, used: Callable[[int, int], int]) -> None:
+    """When a group was used follows from when it was, and from when the coordinator began."""
+    real_restore, real_used, begun = Coordinator.restore, expiries._used_ms, [0]
+
+    def restore(coordinator: Coordinator, now: int, entries: Iterable[Entry]) -> None:
+        begun[0] = coordinator._clock.wall_ms(now)
+        real_restore(coordinator, now, entries)
+
+    patch.setattr(Coordinator, "restore", restore)
+    patch.setattr(expiries, "_used_ms", lambda groups, group: used(real_used(groups, group), begun[0]))
+
+
+def expiry_from_when_the_coordinator_began(patch: pytest.MonkeyPatch) -> None:
+    _from_its_beginning(patch, lambda used_ms, begun_ms: begun_ms)
+
+
+def expiry_that_each_start_puts_off(patch: pytest.MonkeyPatch) -> None:
+    _from_its_beginning(patch, max)
+
+
+def expiry_by_the_wall_alone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Expiries, "_at_least_ms", lambda one, now: one._clock.wall_ms(now))
+
+
+def groups_that_are_never_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Expiries, "_at_least_ms", lambda one, now: 0)
+
+
 GROUP_BUGS = (
+    Bug("groups that end while members live", groups_that_end_while_members_live, visited, ""),
+    Bug("expiry from when the coordinator began", expiry_from_when_the_coordinator_began, visited, "is forgotten at"),
+    Bug(
+        "expiry that each start puts off",
+        expiry_that_each_start_puts_off,
+        visited_and_begun_anew,
+        "was to be forgotten",
+    ),
+    Bug("expiry by the wall alone", expiry_by_the_wall_alone, visited_by_a_wrong_clock, "is forgotten at"),
+    Bug("groups that are never forgotten", groups_that_are_never_forgotten, visited_and_begun_anew, "to be forgotten"),
     Bug("stable whatever happens", stable_whatever_happens, operated, ""),
     Bug("one generation for ever", one_generation_for_ever, grouped, "in generation 1"),
     Bug("a name that means nothing", a_name_that_means_nothing, grouped, ""),
