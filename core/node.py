@@ -31,7 +31,11 @@ from goqueue.core.log.log import LogState
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
+<<<<<<< HEAD
 from goqueue.core.peers.faults import PeerFaults
+=======
+from goqueue.core.producer_pace import ProducerPace
+>>>>>>> 613e174 (Producer ids come at a pace to each address, and nobody who publishes is forgotten for producers that somebody makes up)
 from goqueue.core.publishes import Publishes
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look, Reads
@@ -48,6 +52,7 @@ from goqueue.core.verbs import (
     DescribeTopic,
     Fetch,
     FindOffset,
+    InitProducer,
     ListTopics,
     NewRecord,
     Publish,
@@ -80,6 +85,7 @@ class Node:
         batch_bytes_max = _RECENT_BATCH_BYTES if cluster is None else _RECENT_BATCH_BYTES_CLUSTER
         self._recent = RecentBatches(options.recent_bytes, batch_bytes_max)
         founders = len(cluster.founders) if cluster is not None else 0
+        self._producer_pace = ProducerPace()
         self._plans = Plans(options.node_id, options.partitions_default, options.replication_default, founders)
         self._agreement = self._make_agreement(clock)
         self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
@@ -154,6 +160,8 @@ class Node:
         """Take one request; its answer, once there is one, is a `Send` to `to`."""
         if not (self._agreement.is_current or isinstance(request, alone.ANSWERED)) or not self._leading.is_open:
             self._answer(to, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
+        elif type(request) is InitProducer and (refusal := self._producer_pace.refusal(now, caller)) is not None:
+            self._answer(to, refusal)
         elif self._peering is None or not self._peering.ask_others(now, to, caller, request):
             self._carry_out(now, to, caller, request)
 

@@ -101,13 +101,15 @@ class Code(StrEnum):
 
 @define
 class Caller:
-    """On whose behalf a verb is called, and how it came."""
+    """On whose behalf a verb is called, and how it came; `client_id` is what a client calls itself, if it does."""
 
     client_id: str = ""
     protocol: str = ""
     principal: str = ""
     tenant: str = ""
     trace: str = ""
+    # The other end of the connection.
+    address: str = ""
 
 
 @define

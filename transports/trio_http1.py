@@ -54,7 +54,7 @@ class ConnectionDriver:
         self._share = share
         share.cut_stalled = self._cut_stalled
         self._answer_room = AnswerRoom(share.give, self._reserve)
-        self._caller = Caller(client_id=address, protocol="http/1.1")
+        self._caller = Caller(client_id=address, protocol="http/1.1", address=address)
         self._local_host = local_host
         self._connection = Connection(_now(), limits, room)
         self._scope = trio.CancelScope()

@@ -9,9 +9,10 @@ A producer is one row of bytes, in memory as in a checkpoint: its id, epoch and 
 is some 150 bytes, a hundred thousand rows are joined in milliseconds, and there is one form to keep right.
 
 Bounded: a producer that was not used for a day is forgotten when another is entered, and of more than `most` the one
-that was not used for longest. Time is the wall's, since it has to outlast a restart; what recovery reads back counts as
-used at that moment, which keeps it for longer and never for less. The broker's own producers are never forgotten: how
-far they got says what they have yet to do.
+that was not used for longest. A leader lets nobody be entered, though, for whom one would have to go that was used just
+before (`is_crowded`): else whoever makes up ids would have all others forgotten. Time is the wall's, since it has to
+outlast a restart; what recovery reads back counts as used at that moment, which keeps it for longer and never for less.
+The broker's own producers are never forgotten: how far they got says what they have yet to do.
 
 Invariants (`check`): rows stand in the order of their last entry; a row has one to five batches of one epoch.
 """
@@ -27,6 +28,8 @@ from goqueue.core.records.varint import INT32_MAX
 
 PRODUCERS_MAX = 100_000
 EXPIRY_MS = 24 * 3_600_000
+# Who was used within this is not to be forgotten for another one: nobody sends a batch again for so long.
+HELD_MS = 300_000
 REMEMBERED = 5
 VERSION = 1
 # These ids are the broker's own. One of them moves delayed messages into the data.
@@ -110,6 +113,14 @@ class Producers:
             if producer_id in OWN_IDS:
                 kept[producer_id] = row
         self._rows.update(kept)
+
+    def is_crowded(self, wall_ms: int) -> bool:
+        """Whether another producer would have one forgotten that was used just before."""
+        if len(self._rows) < self._most:
+            return False
+        others = (row for producer_id, row in self._rows.items() if producer_id not in OWN_IDS)
+        used_ms: int = _HEAD.unpack_from(next(others, self._rows[next(iter(self._rows))]))[2]
+        return 0 <= wall_ms - used_ms < HELD_MS
 
     def _used_ms(self) -> int:
         """The last use of the producer that was not used for longest."""

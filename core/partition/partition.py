@@ -33,7 +33,7 @@ from goqueue.core.log.producers import OWN_IDS, Produced
 from goqueue.core.partition.admission import Admission, Incoming, Unfinished
 from goqueue.core.partition.history import History
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
-from goqueue.core.partition.producers import Repeated, judge
+from goqueue.core.partition.producers import Repeated, Verdict, judge
 from goqueue.core.partition.publishing import (
     ANY_TIME,
     Echo,
@@ -202,7 +202,7 @@ class Partition:
         """Append a batch or refuse it; False while it is being checked."""
         try:
             header, is_client = locate(batch), not is_own(publishing.to)
-            verdict = self._judge(header, publishing, is_client)
+            verdict = self._judge(now, header, publishing, is_client)
             if verdict is None:
                 if is_client:
                     header = self.admission.admit(self.log.config, self.log.clock.wall_ms(now), batch, incoming, header)
@@ -227,7 +227,7 @@ class Partition:
             self._answer(publishing, 0, Published(self.number, NO_OFFSET, verdict.timestamp))
         return True
 
-    def _judge(self, header: Header, publishing: Publishing, is_client: bool) -> Produced | Repeated | Refusal | None:
+    def _judge(self, now: int, header: Header, publishing: Publishing, is_client: bool) -> Verdict:
         """What a batch's header alone says: it is refused, it was taken before, or None."""
         wrong = problem(header) if is_client else ""
         if wrong:
@@ -239,7 +239,7 @@ class Partition:
             return None
         # What was taken before a disk failed may be lost, so nothing can be said of it.
         self.log.refuse_if_unsound()
-        return judge(self.log.producers, header)
+        return judge(self.log.producers, header, self.log.clock.wall_ms(now))
 
     def _barrier(self, publishing: Publishing) -> Refusal | None:
         """Why a leader takes nothing at the moment, or not what is to be on all replicas."""

@@ -16,7 +16,8 @@ A producer of which nothing is known begins at 0, or is refused. Kafka accepts a
 forgotten an idle producer. But the same is seen of a new one whose first batch was refused or lost in a crash: taking
 its second batch would let the first one be refused for ever. Whoever was forgotten has been idle for a day, so all it
 sent is settled, and a new id costs it nothing. What is left is a batch with sequence 0 that is sent again a day after
-it was taken, or after `PRODUCERS_MAX` others were used: it is taken for a new producer's.
+it was taken, or after `PRODUCERS_MAX` others were used: it is taken for a new producer's. Who was used within some
+minutes is not forgotten for others; while that goes for all, a new producer is refused.
 
 The broker's own producers are not judged: what they write next follows from what the log knows of them.
 """
@@ -24,11 +25,18 @@ The broker's own producers are not judged: what they write next follows from wha
 from attrs import define
 
 from goqueue.core.errors import BatchError
-from goqueue.core.log.producers import Produced, Producers, advance
+from goqueue.core.log.producers import HELD_MS, PRODUCERS_MAX, Produced, Producers, advance
 from goqueue.core.records.batch import Header, locate
 from goqueue.core.records.varint import INT32_MAX
 from goqueue.core.verbs import Code, Refusal
 
+_CROWDED = Refusal(
+    Code.UNAVAILABLE,
+    f"the partition knows {PRODUCERS_MAX} producers, and all of them have published within the last"
+    f" {HELD_MS // 60_000} minutes",
+    "batch",
+    retry_after_ms=10_000,
+)
 # Of two sequences on a ring the nearer way round tells which came first.
 _HALF = (INT32_MAX + 1) // 2
 
@@ -41,15 +49,25 @@ class Repeated:
     end: int
 
 
-def judge(producers: Producers, header: Header) -> Produced | Repeated | Refusal | None:
-    """None when the batch is to be appended, where it went when that was done before, a refusal otherwise."""
+Verdict = Produced | Repeated | Refusal | None
+"""Where a batch went, what is answered of one that was there, why one is refused, or that it is to be appended."""
+
+
+def judge(producers: Producers, header: Header, wall_ms: int | None = None) -> Verdict:
+    """None when the batch is to be appended, where it went when that was done before, a refusal otherwise.
+
+    Without a time it is not looked at whether there is room for another producer.
+    """
     producer_id, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
     if epoch < 0 or first < 0:
         message = f"a batch of producer {producer_id} needs an epoch and a sequence, found {epoch} and {first}"
         return Refusal(Code.INVALID, message, "batch")
     known = producers.last(producer_id)
     if known is None or epoch > known[0]:
-        return None if first == 0 else _no_beginning(header, known)
+        if first:
+            return _no_beginning(header, known)
+        is_one_more = known is None and wall_ms is not None
+        return _CROWDED if is_one_more and producers.is_crowded(wall_ms or 0) else None
     if epoch < known[0]:
         message = f"producer {producer_id} goes on under epoch {known[0]}, epoch {epoch} is shut out"
         return Refusal(Code.FENCED, message, "batch")

@@ -22,6 +22,7 @@ crash, because its record was not durable, thus never shares its number with a l
 """
 
 from binascii import Error, a2b_base64, b2a_base64
+from functools import lru_cache
 from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
@@ -100,8 +101,14 @@ def spelled_receipt(stem: str, offset: int) -> str:
 
 
 def _check(stem: str, offset: int) -> int:
-    check: int = crc32c(stem.encode("utf-8", "surrogatepass") + _OFFSET.pack(offset))
+    check: int = crc32c(_OFFSET.pack(offset), _crc_of(stem))
     return check
+
+
+@lru_cache(_PROVED_MAX)
+def _crc_of(stem: str) -> int:
+    crc: int = crc32c(stem.encode("utf-8", "surrogatepass"))
+    return crc
 
 
 def _content(letters: str) -> bytes:

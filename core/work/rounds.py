@@ -147,6 +147,8 @@ class Rounds:
             if round_.is_over:
                 self._hand_back(node, reply)
                 return
+            if len(self._next) >= _GROUPS_MAX:
+                self._next.clear()
             self._next[round_.request.group] = f"{node}\0"
             self._idle.pop(round_.request.group, None)
             self._end(round_, reply)

@@ -170,7 +170,9 @@ def _question(request: Request, body: bytes, local_host: str) -> Question:
         raise bad("the path must begin with a slash", "path")
     headers = request.named
     host = request.authority or headers.get(b"host", b"")
-    return Question(method, path, query, body, headers, host, local_host, Caller(request.peer, "http/2"))
+    return Question(
+        method, path, query, body, headers, host, local_host, Caller(request.peer, "http/2", address=request.peer)
+    )
 
 
 def _headers(answer: Answer) -> Headers:

@@ -23,6 +23,7 @@ def caller_of(call: ServerCall) -> Caller:
         client_id=call.peer if client_id is None else client_id[:_NAME_BYTES_MAX].decode("latin-1"),
         protocol=PROTOCOL,
         trace="" if trace is None else trace[:_NAME_BYTES_MAX].decode("latin-1"),
+        address=call.peer,
     )
 
 

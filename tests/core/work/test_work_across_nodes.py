@@ -20,6 +20,7 @@ from goqueue.core.groups.verbs import (
     ResetTo,
 )
 from goqueue.core.verbs import Code, CreateTopic, DeleteTopic, Refusal
+from goqueue.core.work import rounds
 from goqueue.core.work.leader import WorkLeader
 from goqueue.core.work.receipts import spelled_receipt
 from goqueue.core.work.verbs import (
@@ -129,6 +130,21 @@ def test_a_receipt_of_a_topic_is_none_of_the_next_one_of_that_name() -> None:
     for name in NODES:
         assert [each.refusal.code for each in cluster.ack(name, before).refusals] == [Code.RECEIPT_EXPIRED]
     assert cluster.ack("n2", *after).done == 1
+
+
+def test_what_is_remembered_of_polls_does_not_grow_with_the_groups_there_ever_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rounds, "_GROUPS_MAX", 3)
+    cluster = GroupedCluster()
+    cluster.publish(b"a", partition=0)
+    [work] = [room for room in cluster.node("n1")._rooms.rooms if isinstance(room, WorkLeader)]
+    for number in range(8):
+        member = cluster.share("n1", f"w{number}")
+        assert [*cluster.poll("n1", member, group=f"w{number}", wait_ns=2 * S)] == [b"a"]
+        assert cluster.answer("n1", LeaveGroup(f"w{number}", member)) is None
+        assert cluster.answer("n1", DeleteGroup(f"w{number}")) is None
+    assert 0 < len(work._rounds._next) <= 3
 
 
 def test_who_waits_at_one_node_hears_of_messages_at_another() -> None:
