@@ -78,14 +78,18 @@ class Node:
     def __init__(self, options: NodeOptions, clock: Clock, now: int) -> None:
         self.options = options
         self.clock = clock
+<<<<<<< HEAD
         self._ready = Ready()
         self.led = Led(options.node_id, options.thresholds)
+=======
+        self._ready, self._producer_pace = Ready(), ProducerPace()
+        self.led = Led(options.node_id)
+>>>>>>> 1a28be1 (Lint)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
         batch_bytes_max = _RECENT_BATCH_BYTES if cluster is None else _RECENT_BATCH_BYTES_CLUSTER
         self._recent = RecentBatches(options.recent_bytes, batch_bytes_max)
         founders = len(cluster.founders) if cluster is not None else 0
-        self._producer_pace = ProducerPace()
         self._plans = Plans(options.node_id, options.partitions_default, options.replication_default, founders)
         self._agreement = self._make_agreement(clock)
         self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
@@ -459,8 +463,7 @@ class Node:
         ready.letters, ready.votes = self._take_letters(now), self._agreement.take_votes()
         ready.reads += self._reads.take()
         ready.compactions, self._upkeep.wanted = self._upkeep.wanted, []
-        ready.opens, leading.opens = leading.opens, []
-        ready.removes, leading.removes = leading.removes, []
+        ready.opens, leading.opens, ready.removes, leading.removes = leading.opens, [], leading.removes, []
         ready.notes = self._groups.take_notes()
         self._ready = Ready()
         ready.is_last = ready.is_quiet and self._peering is None and self._is_at_rest
