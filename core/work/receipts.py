@@ -37,6 +37,8 @@ from goqueue.core.work.verbs import ReceiptRun
 
 _MEMBER_BYTES = 7
 _STEM = Struct(f"<BHQQ{_MEMBER_BYTES}s{TAG_BYTES}s")
+# What the tag is of, besides the names.
+_TOLD = Struct(f"<BHQQ{_MEMBER_BYTES}s")
 _END = Struct("<QI")
 _OFFSET = Struct("<Q")
 _VERSION = 1
@@ -144,10 +146,11 @@ class Seal:
 
     def stem(self, lease: int, attempt: int, member_id: str) -> str:
         """What the receipts of one attempt of a lease begin with."""
-        blank = _STEM.pack(_VERSION, attempt, self.home, lease, self.mark(member_id), bytes(TAG_BYTES))
-        content = blank[:-TAG_BYTES] + self._secrets.tag(self._key, self._names + blank[:-TAG_BYTES])
-        letters = _letters(content)
-        self._remember(letters, Stem._make(_STEM.unpack(content)))
+        mark = self.mark(member_id)
+        told = _TOLD.pack(_VERSION, attempt, self.home, lease, mark)
+        tag = self._secrets.tag(self._key, self._names + told)
+        letters = _letters(told + tag)
+        self._remember(letters, Stem(_VERSION, attempt, self.home, lease, mark, tag))
         return letters
 
     def mark(self, member_id: str) -> bytes:
@@ -180,5 +183,5 @@ class Seal:
 
     def is_genuine(self, stem: Stem) -> bool:
         """Whether this seal made a stem."""
-        told = _STEM.pack(*stem)[:-TAG_BYTES]
+        told = _TOLD.pack(*stem[:-1])
         return stem.home == self.home and self._secrets.is_right(self._key, self._names + told, stem.tag)
