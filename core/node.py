@@ -23,7 +23,7 @@ from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.descriptions import Descriptions
 from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.leading import Follower, Leading
+from goqueue.core.leading import Leading
 from goqueue.core.led import Led
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
@@ -31,11 +31,8 @@ from goqueue.core.log.log import LogState
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
-<<<<<<< HEAD
 from goqueue.core.peers.faults import PeerFaults
-=======
 from goqueue.core.producer_pace import ProducerPace
->>>>>>> 613e174 (Producer ids come at a pace to each address, and nobody who publishes is forgotten for producers that somebody makes up)
 from goqueue.core.publishes import Publishes
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look, Reads
@@ -78,13 +75,8 @@ class Node:
     def __init__(self, options: NodeOptions, clock: Clock, now: int) -> None:
         self.options = options
         self.clock = clock
-<<<<<<< HEAD
-        self._ready = Ready()
-        self.led = Led(options.node_id, options.thresholds)
-=======
         self._ready, self._producer_pace = Ready(), ProducerPace()
-        self.led = Led(options.node_id)
->>>>>>> 1a28be1 (Lint)
+        self.led = Led(options.node_id, options.thresholds)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
         batch_bytes_max = _RECENT_BATCH_BYTES if cluster is None else _RECENT_BATCH_BYTES_CLUSTER
@@ -115,7 +107,7 @@ class Node:
             clock,
             self.led,
             self._agreement,
-            self._follower(),
+            self._streams.follower(),
             self._recent,
             options.topic_config,
             replication,
@@ -144,19 +136,6 @@ class Node:
         options = self.options
         random = Random(f"{options.seed}/agreement")  # noqa: S311 - no secret
         return Agreement(options.node_id, options.cluster, clock, random, self._plans.table(), options.thresholds)
-
-    def _follower(self) -> Follower:
-        streams = self._streams
-        return Follower(
-            self._answer,
-            streams.arrived,
-            streams.followed,
-            streams.closed,
-            streams.altered,
-            streams.left,
-            streams.dropped,
-            streams.topics_changed,
-        )
 
     # --- requests
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from attrs import define, field
 
 from goqueue.core.calls import Reply
+from goqueue.core.leading import Follower
 from goqueue.core.led import Led
 from goqueue.core.log.effects import Effect, SyncToken
 from goqueue.core.partition.partition import Partition
@@ -146,6 +147,13 @@ class Streams:
                 self.settle(now, held)
 
     # --- what streams become; see `Follower`
+
+    def follower(self) -> Follower:
+        """What is to be called when a stream becomes something else."""
+        return Follower(
+            self._answer, self.arrived, self.followed, self.closed, self.altered, self.left, self.dropped,
+            self.topics_changed,
+        )  # fmt: skip
 
     def arrived(self, now: int, partition: Partition, is_new: bool) -> None:
         """A stream can be written: for the first time, again after its disk failed, or as a new leader does."""
