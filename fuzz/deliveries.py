@@ -48,8 +48,11 @@ class Hold:
     until: int
     # The last request that was to extend it.
     extension: Request | None = None
-    # Whether anything was said that may have ended it.
+    # Whether anything was said that may have ended it, and whether it was handed back, perhaps or for certain.
     may_be_over: bool = False
+    may_be_released: bool = False
+    is_released: bool = False
+    has_failed: bool = False
 
 
 @define(eq=False)
@@ -138,11 +141,15 @@ class Deliveries:
 
     def shown(self, request: Showing) -> Iterator[Hold]:
         """The leases that a request shows receipts of."""
+        return (hold for hold, _ in self.holds_of(request))
+
+    def holds_of(self, request: Showing) -> Iterator[tuple[Hold, str]]:
+        """The same with the stems of the receipts."""
         for run in request.receipts:
             for offset in range(run.first_offset, run.first_offset + run.count):
                 hold = self._holds.get((run.stem, offset))
                 if hold is not None:
-                    yield hold
+                    yield hold, run.stem
 
     def _said(self, now: int, request: Showing, hold: Hold) -> None:
         fate, terms = self.fate(hold.spot), self.terms[hold.spot[0]]
@@ -152,6 +159,7 @@ class Deliveries:
             fate.may_be_dead = fate.may_be_dead or hold.attempt >= terms.attempts_max
             return
         hold.may_be_over = True
+        hold.may_be_released = hold.may_be_released or isinstance(request, ReleaseWork)
         fate.may_be_acked = fate.may_be_acked or isinstance(request, AckWork)
         is_last = hold.attempt >= terms.attempts_max
         fate.may_be_settled = fate.may_be_settled or isinstance(request, AckWork | RejectWork) or is_last
@@ -192,17 +200,15 @@ class Deliveries:
         elif isinstance(request, NackWork) and isinstance(reply, WorkDone):
             for hold in self.done(request, reply):
                 self.fate(hold.spot).attempt_least = hold.attempt + 1
+                hold.has_failed = not hold.is_released
+        elif isinstance(request, ReleaseWork) and isinstance(reply, WorkDone):
+            for hold in self.done(request, reply):
+                hold.is_released = not hold.has_failed
 
     def done(self, request: Showing, reply: WorkDone) -> list[Hold]:
         """The leases for which an answer says that it was done."""
         refused = {(one.stem, one.offset) for one in reply.refusals}
-        found = []
-        for run in request.receipts:
-            for offset in range(run.first_offset, run.first_offset + run.count):
-                hold = self._holds.get((run.stem, offset))
-                if hold is not None and (run.stem, offset) not in refused:
-                    found.append(hold)
-        return found
+        return [hold for hold, stem in self.holds_of(request) if (stem, hold.spot[3]) not in refused]
 
     def given(
         self, group: str, topics: dict[str, int], rotten: set[tuple[int, int]], reply: PolledWork
@@ -245,6 +251,20 @@ class Deliveries:
             return True
         last = [hold for hold in fate.holds if hold.attempt >= terms.attempts_max]
         return fate.may_be_dead or any(self.live(now, Fate([hold])) is None for hold in last)
+
+    def next_attempt(self, now: int, spot: Spot) -> int | None:
+        """Which attempt the next one of a message is; None where it hangs on what nobody has heard."""
+        fate = self.fate(spot)
+        if self.unheard.get(spot[0], 0):
+            return None
+        if not fate.holds:
+            return 1
+        last = fate.holds[-1]
+        member = self._members.get(last.member_id)
+        is_told = last.is_released or last.has_failed
+        if member is None or not member.lives(now) or (last.may_be_released and not is_told):
+            return None
+        return last.attempt if last.is_released else last.attempt + 1
 
     def lost(self, topic_ids: set[int]) -> None:
         """A crash has taken back what was promised of some topics."""

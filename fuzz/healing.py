@@ -67,6 +67,7 @@ class Healing:
         world.heal()
         if world.sight.is_cluster:
             self._converging.run()
+        world.sight.calm_since = world.now
         self._settling.run()
         self._draining.run()
         self._rest()

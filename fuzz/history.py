@@ -71,6 +71,8 @@ class Message:
     # Whether it may be sent back from among the dead letters, and how long queues deliver it; 0 for ever.
     is_redriven: bool = False
     ttl_ms: int = 0
+    # By no clock does it expire before that moment.
+    expires_ms: int = 0
 
     @property
     def may_repeat(self) -> bool:
@@ -102,8 +104,9 @@ class Asked:
     # When it came to the node, and how many had come before.
     at: int = 0
     serial: int = 0
-    # By which node it is to be answered.
+    # By which node it is to be answered, and what the clock showed that was furthest behind.
     node_id: str = ""
+    least_ms: int = 0
     is_forgotten: bool = False
     # What a fetch brought: the records, and (offset, name) of each.
     records: list[Record] = field(factory=list)

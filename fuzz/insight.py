@@ -6,6 +6,7 @@ from goqueue.core.cluster.apply import ClusterState, Topic
 from goqueue.core.codec import Codec
 from goqueue.core.node import Node
 from goqueue.core.quorum.leader import Leader
+from goqueue.core.quorum.log import EntryLog
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
 from goqueue.core.records.entries import entries_in
@@ -13,6 +14,7 @@ from goqueue.core.work.records import WORK_CODEC, Doomed, unpacked_runs
 from goqueue.core.work.window import Run
 from goqueue.storage.layout import LOG_ENDING, segment_of
 from goqueue.storage.simulated import SimulatedDisk
+from goqueue.storage.simulated_inode import Inode
 from goqueue.storage.vote import META_FOLDER, VOTE_FILE
 
 _SUM_BYTES = 4
@@ -32,6 +34,18 @@ def agreed_topics(node: Node) -> dict[str, Topic]:
 def agreed_state(node: Node) -> ClusterState:
     """What a node knows to be agreed on, also one that has just begun and may not act on that yet."""
     return node._agreement.state
+
+
+def agreed_entries(node: Node) -> tuple[int, int]:
+    """The end of what a node's log holds that is agreed, and the term of the last of that; (0, 0) for nothing."""
+    quorum = node._agreement._quorum
+    term = quorum.log.term_at(quorum.agreed - 1)
+    return (quorum.agreed, term) if quorum.agreed and term is not None else (0, 0)
+
+
+def entry_log(node: Node) -> EntryLog:
+    """The entries that a node has in memory, agreed or not."""
+    return node._agreement._quorum.log
 
 
 def voters(node: Node) -> list[str]:
@@ -79,6 +93,14 @@ def saved_vote(disk: SimulatedDisk) -> SaveVote:
     saved = _VOTE_CODEC.decode(content[_SUM_BYTES:])
     assert isinstance(saved, SaveVote)
     return saved
+
+
+def is_durable(disk: SimulatedDisk, path: str, position: int, size: int) -> bool:
+    """Whether what is seen at a place of a file would be there if the power went at this moment."""
+    end, kept, seen = position + size, disk._root.find_durable(path), disk._find_or_none(path)
+    if kept is not seen or not isinstance(seen, Inode) or len(seen.durable) < end:
+        return False
+    return seen.durable[position:end] == seen.content[position:end]
 
 
 def batches(disk: SimulatedDisk, stream: str, name: str, position: int) -> list[tuple[int, Header]]:

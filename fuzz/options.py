@@ -128,11 +128,24 @@ class Options:
         """Those of the nodes of this world."""
         return Thresholds(**{each.name: getattr(self, each.name) for each in attrs.fields(Thresholds)})
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing ever fails."""
+        return not self.calamities and not any(getattr(self, rate) for rate in _FAULTS)
+
     def text(self) -> str:
         """What is not the default, for people."""
         plain = Options()
         differing = (name for name in attrs.asdict(self) if getattr(self, name) != getattr(plain, name))
         return " ".join(f"{name}={getattr(self, name)}" for name in differing)
+
+
+_FAULTS = (
+    "p_letter_loss", "p_slow", "p_split", "p_pause", "p_rot", "p_cut", "p_half_open", "p_stall", "p_crash", "p_kill",
+    "p_cut_inside", "p_stop", "p_sync_error", "p_write_error", "p_read_error", "p_other_error", "p_full",
+    "p_clock_jump",
+)  # fmt: skip
+"""The rates of what a node may suffer from."""
 
 
 def draw_options(random: Random) -> Options:

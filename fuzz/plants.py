@@ -7,10 +7,9 @@ is caught within a bounded number of seeds is a test of the tests (`tests/fuzz/t
 What is planted into a node that is alone is in `tests/fuzz`, since that needs no flag.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from attrs import define
 from crc32c import crc32c
 
 from goqueue.core import publishes
@@ -47,34 +46,10 @@ from goqueue.core.replication.replica import Replica
 from goqueue.core.verbs import Code, Due, Refusal
 from goqueue.core.work.leases import Leases
 from goqueue.core.work.window import Run
+from goqueue.fuzz.inner_plants import INNER_PLANTS
 from goqueue.fuzz.options import Options
+from goqueue.fuzz.plant import Plant, Replace, short_worlds
 from goqueue.storage.vote import VoteSaving
-
-Replace = Callable[[object, str, object], None]
-"""Put something else in a place."""
-
-
-@define
-class Plant:
-    """A bug, and the worlds that show it."""
-
-    sow: Callable[[Replace], None]
-    worlds: Callable[[], Options]
-    # The number of seeds among which it is found.
-    within: int = 5
-
-
-def _worlds(*calamities: str, **others: object) -> Options:
-    """Short worlds of three nodes in which not much but these befalls them."""
-    options = Options(
-        steps=0, nodes=3, seconds=20, replicas_max=3, min_insync=1, patience_ns=1_000_000_000, calamities=calamities,
-        calamity_ns=2_000_000_000, producers=1, consumers=1, topics=1, partitions_max=1, p_topic_change=0.0,
-        think_ns=60_000_000, wait_ns_max=100_000_000, value_bytes_max=20, in_flight_max=3, recent_bytes=1 << 20,
-    )  # fmt: skip
-    for name, value in others.items():
-        setattr(options, name, value)
-    return options
-
 
 # --- durability and votes
 
@@ -100,12 +75,12 @@ def _wiped_voter_votes(replace: Replace) -> None:
 
 def _wiping() -> Options:
     """Worlds in which nothing is done but to elect, by nodes that lose their disks."""
-    return _worlds("wipe", "kill", "isolate", seconds=40, producers=0, consumers=0, calamity_lasts_s=(1.0, 4.0))
+    return short_worlds("wipe", "kill", "isolate", seconds=40, producers=0, consumers=0, calamity_lasts_s=(1.0, 4.0))
 
 
 def _elections() -> Options:
     """Worlds in which nothing is done but to elect."""
-    return _worlds("kill", seconds=10, producers=0, consumers=0)
+    return short_worlds("kill", seconds=10, producers=0, consumers=0)
 
 
 # --- leaders and followers
@@ -134,7 +109,7 @@ def _isr_shrinks_without_epoch(replace: Replace) -> None:
 
 def _cut_off() -> Options:
     """Worlds in which leaders that are cut off go on taking what nobody else has."""
-    return _worlds(
+    return short_worlds(
         "isolate", calamity_ns=4_000_000_000, calamity_lasts_s=(5.0,), seconds=60, producers=3, consumers=0,
         replica_lag_ns=1_000_000_000, think_ns=400_000_000, letter_ns_max=50_000_000,
     )  # fmt: skip
@@ -166,7 +141,7 @@ def _longest_log_not_awaited(replace: Replace) -> None:
 
 def _power_cuts() -> Options:
     """Worlds of topics that sync now and then, or never, in which the last one in sync loses its power."""
-    return _worlds(
+    return short_worlds(
         "last", "kill", fsyncs=("interval", "none"), replicas_max=2, seconds=30, producers=2,
         calamity_lasts_s=(4.0,), calamity_ns=5_000_000_000, think_ns=100_000_000,
     )  # fmt: skip
@@ -204,7 +179,7 @@ def _offset_commit_lost(replace: Replace) -> None:
 
 def _working() -> Options:
     """Worlds of work queues whose nodes die."""
-    return _worlds(
+    return short_worlds(
         "kill", "isolate", consumers=0, workers=2, visibility_ms=5_000, session_ms_max=6_000, attempts_max=4,
         think_ns=100_000_000, patience_ns=3_000_000_000,
     )  # fmt: skip
@@ -212,12 +187,12 @@ def _working() -> Options:
 
 def _delaying() -> Options:
     """Worlds of messages that come later, from nodes that die."""
-    return _worlds("kill", "isolate", p_delay=0.8, think_ns=100_000_000, seconds=25)
+    return short_worlds("kill", "isolate", p_delay=0.8, think_ns=100_000_000, seconds=25)
 
 
 def _committing() -> Options:
     """Worlds of consumer groups whose coordinators die."""
-    return _worlds(
+    return short_worlds(
         "kill", "crash", "isolate", consumers=0, eager_members=2, members=1, session_ms_max=18_000,
         think_ns=100_000_000, seconds=40, patience_ns=3_000_000_000,
     )  # fmt: skip
@@ -278,7 +253,7 @@ def _delayed_without_numbers(replace: Replace) -> None:
 
 def _sending_again(**others: object) -> Options:
     """Worlds in which the library's producers lose sight of their leaders."""
-    return _worlds(
+    return short_worlds(
         "isolate", "rift", "pause", "kill", producers=0, library=3, seconds=40, letter_ns_max=50_000_000,
         think_ns=20_000_000, calamity_lasts_s=(1.0, 3.0), p_letter_loss=0.02, **others,
     )  # fmt: skip
@@ -286,7 +261,7 @@ def _sending_again(**others: object) -> Options:
 
 def _replacing_leaders() -> Options:
     """Worlds in which leaders are replaced while they wait for followers, and much is read at once."""
-    return _worlds(
+    return short_worlds(
         "isolate", "rift", "pause", "deafen", producers=4, consumers=4, library=1, seconds=40, letter_ns_max=50_000_000,
         think_ns=10_000_000, calamity_lasts_s=(2.0, 5.0), p_letter_loss=0.02,
     )  # fmt: skip
@@ -294,7 +269,7 @@ def _replacing_leaders() -> Options:
 
 def _changing_leaders() -> Options:
     """Worlds in which partitions are moved all the time, and nodes hear of it late."""
-    return _worlds(
+    return short_worlds(
         "rift", "pause", "deafen", producers=0, library=3, consumers=0, seconds=60, letter_ns_max=300_000_000,
         think_ns=20_000_000, calamity_lasts_s=(1.0, 3.0), stewards=3, p_hang_up=0.06, letters_overtake=True,
         delay_ns_max=400_000_000,
@@ -313,11 +288,11 @@ def _claims_unchecked(replace: Replace) -> None:
 
 def _besieged() -> Options:
     """Worlds in which a client publishes what nobody can read."""
-    return _worlds(hostiles=1, p_batch=1.0, seconds=10)
+    return short_worlds(hostiles=1, p_batch=1.0, seconds=10)
 
 
 PLANTS: dict[str, Plant] = {
-    "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: _worlds("crash")),
+    "acknowledge-before-sync": Plant(_acknowledge_before_sync, lambda: short_worlds("crash")),
     "vote-not-saved": Plant(_vote_not_saved, _elections),
     "wiped-voter-votes": Plant(_wiped_voter_votes, _wiping, within=10),
     "stale-leader-serves": Plant(_stale_leader_serves, _cut_off),
@@ -329,10 +304,11 @@ PLANTS: dict[str, Plant] = {
     "lease-not-fenced": Plant(_lease_not_fenced, _working, within=10),
     "schedule-moved-twice": Plant(_schedule_moved_twice, _delaying),
     "claims-unchecked": Plant(_claims_unchecked, _besieged),
-    "offset-commit-lost": Plant(_offset_commit_lost, _committing),
+    "offset-commit-lost": Plant(_offset_commit_lost, _committing, finder="Commits"),
     "refused-as-undone": Plant(_refused_as_undone, _replacing_leaders, within=15),
     "renumbered-at-once": Plant(_renumbered_at_once, _changing_leaders, within=30),
     "delayed-without-numbers": Plant(_delayed_without_numbers, lambda: _sending_again(p_delay=0.8)),
+    **INNER_PLANTS,
 }
 """All plants by their names."""
 

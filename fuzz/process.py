@@ -432,6 +432,8 @@ class Process:
     def _finish(self, work: Work) -> None:
         assert self.node_disk is not None
         self.is_stirred = True
+        for checker in self.world.overseers:
+            checker.worked(self, work)
         self.node_disk.finish(self.local_ns(), work)
         self.kick()
 

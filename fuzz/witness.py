@@ -57,7 +57,7 @@ class Witness:
         if self._sight.is_cluster:
             self._guess(asked)
         asked.node_id = node_id
-        asked.at = self._sight.now
+        asked.at, asked.least_ms = self._sight.now, self._sight.least_ms
         asked.topics = self._sight.topic_ids() if isinstance(request, PollWork) else {}
         self._history.asked(asked)
         if isinstance(request, Publish):
@@ -84,6 +84,9 @@ class Witness:
     def _note_times(self, asked: Asked, request: Publish) -> None:
         """When messages are to come, and how long they are to be delivered."""
         for message, record in zip(asked.messages, request.records, strict=True):
+            if record.ttl_ms:
+                expires_ms = self._sight.least_ms + record.ttl_ms
+                message.expires_ms = min(expires_ms, message.expires_ms) if message.ttl_ms else expires_ms
             message.ttl_ms = record.ttl_ms
             due_ms = self._sight.least_ms + record.delay_ms if record.due_ms is None else record.due_ms
             if record.due_ms is not None or record.delay_ms:

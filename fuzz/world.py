@@ -16,10 +16,11 @@ from goqueue.core.calls import Reply, Request
 from goqueue.core.verbs import PublishReply, Refusal
 from goqueue.fuzz.calamities import Calamities, Calamity, draw_calamities
 from goqueue.fuzz.checkers import CHECKERS
-from goqueue.fuzz.checkers.checker import Sight
+from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Terms
 from goqueue.fuzz.founding import found_cluster
 from goqueue.fuzz.history import History, Violation
+from goqueue.fuzz.invariants import invariants
 from goqueue.fuzz.network import Network
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Post
@@ -101,7 +102,9 @@ class World:
         self.counts: dict[str, int] = {}
         self.history = History()
         self.sight = Sight(self.history)
-        self.checkers = [checker(self.sight) for checker in CHECKERS]
+        self.checkers = [*(checker(self.sight) for checker in CHECKERS), *invariants(self.sight)]
+        self.overseers = [checker for checker in self.checkers if type(checker).worked is not Checker.worked]
+        self._lookers = [checker for checker in self.checkers if type(checker).stepped is not Checker.stepped]
         self.witness = Witness(self.sight, self.checkers)
         self.network = Network(self.random("network"), self, options)
         self.trouble: Trouble | None = Trouble(self.random("trouble"), self)
@@ -123,6 +126,8 @@ class World:
             names = [process.node_id for process in self.processes]
             drawn = draw_calamities(self.random("calamities"), options, names)
             self.calamities = [calamity for calamity in drawn if calamity.number not in options.spared]
+        if options.is_calm:
+            self.sight.calm_since = 0
         self.clients: list[Client] = [Admin("admin", self.random("admin"), options)]
         for kind, cls, counted in _KINDS:
             names = [f"{kind}{at}" for at in range(getattr(options, counted))]
@@ -216,7 +221,7 @@ class World:
         self._looks += 1
         if process.node is not None and (len(self.processes) == 1 or self._looks % _CHECKED_EACH == 0):
             process.node.check()
-        for checker in self.checkers:
+        for checker in self._lookers:
             checker.stepped()
 
     def started(self, process: Process) -> None:

@@ -370,12 +370,12 @@ class SimulatedDisk:
             return slowness.randint(typical_ns, max(typical_ns, conditions.slow_ns))
         return slowness.randint(typical_ns // 2, typical_ns * 3 // 2)
 
-    def durable_bytes(self, path: str) -> bytes:
+    def durable_bytes(self, path: str, position: int = 0) -> bytes:
         """What would be at `path` if the power went and nothing that is not synced survived; ENOENT when no file is."""
         node = self._root.find_durable(path)
         if not isinstance(node, Inode):
             raise os_error(errno.ENOENT, path)
-        return bytes(node.durable)
+        return bytes(node.durable[position:])
 
     def seen_bytes(self, path: str, position: int = 0) -> bytes:
         """What a read at `path` would bring, durable or not, without being one; nothing where no file is."""

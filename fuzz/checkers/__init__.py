@@ -28,9 +28,9 @@ from goqueue.fuzz.checkers.once import Once
 from goqueue.fuzz.checkers.order import Order
 from goqueue.fuzz.checkers.placements import Placements
 from goqueue.fuzz.checkers.rebalances import Rebalances
-from goqueue.fuzz.checkers.replicas import Replicas
 from goqueue.fuzz.checkers.resting import Resting
 from goqueue.fuzz.checkers.retention import Retention
+from goqueue.fuzz.checkers.rewriting import Rewriting
 from goqueue.fuzz.checkers.sequences import Sequences
 from goqueue.fuzz.checkers.undone import Undone
 from goqueue.fuzz.checkers.visibility import Visibility
@@ -38,10 +38,10 @@ from goqueue.fuzz.checkers.votes import Votes
 from goqueue.fuzz.checkers.watermark import Watermark
 
 # What only several nodes can break; with one they see nothing.
-OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placements, Replicas, Votes)
+OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placements, Votes)
 CHECKERS: tuple[type[Checker], ...] = (
-    Answers, Agreement, Contents, Deletion, Compaction, Durability, Once, Order, Retention, Sequences, Visibility,
-    Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
+    Answers, Agreement, Contents, Deletion, Compaction, Rewriting, Durability, Once, Order, Retention, Sequences,
+    Visibility, Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
     Leasing, KeyOrder, Delays, Endings, Resting, Undone, Hostility,
     *OF_CLUSTERS,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from goqueue.fuzz.deliveries import Spot
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
 from goqueue.fuzz.insight import agreed_index, agreed_topics, given_up
 from goqueue.fuzz.workloads.client import Client
+from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk
 
 HEALER = "healer"
@@ -27,6 +28,8 @@ class Broker(Protocol):
     node_id: str
     node: Node | None
     disk: SimulatedDisk
+    # How often its machine has lost its power.
+    boots: int
     # How many turns in a row it had for nothing, and wanted the next one at once.
     vain_turns: int
 
@@ -39,12 +42,18 @@ class Sight:
         self.processes: Sequence[Broker] = []
         self.now = 0
         self.wall_ms = self.least_ms = 0
+        # What any clock ever showed, and whether one was ever put back.
+        self.latest_ms = 0
+        self.went_back = False
         # Whose turn it was, or whose work came back.
         self.stirred: Broker | None = None
         self._stirred_led: list[tuple[int, Partition]] | None = None
+        self._stirred_streams: list[tuple[int, Partition]] | None = None
         # Of a cluster, by voter id: the disks that there are, and what was last voted on those that were lost.
         self.disks: dict[str, SimulatedDisk] = {}
         self.lost_votes: dict[str, SaveVote] = {}
+        # Since when nothing fails any more, and all has come to rest that did; None while anything may fail.
+        self.calm_since: int | None = None
         # How many turns there were of all nodes.
         self.turns = 0
         self.clients: list[Client] = []
@@ -61,16 +70,23 @@ class Sight:
 
     def turned(self, now: int, wall_ms: int, least_ms: int) -> None:
         """A turn of a node begins, by its own wall clock and the one that is furthest behind of all."""
+        self.went_back = self.went_back or least_ms < self.least_ms
         self.now, self.wall_ms, self.least_ms = now, wall_ms, least_ms
+        self.latest_ms = max(self.latest_ms, wall_ms)
         self.turns += 1
 
     def stir(self, now: int, broker: Broker) -> None:
         """Something has happened to a node."""
-        self.now, self.stirred, self._stirred_led = now, broker, None
+        self.now, self.stirred = now, broker
+        self._stirred_led = self._stirred_streams = None
 
     def nodes(self) -> list[Node]:
         """All that live."""
         return [process.node for process in self.processes if process.node is not None]
+
+    def broker(self, node_id: str) -> Broker | None:
+        """The process of a node."""
+        return next((process for process in self.processes if process.node_id == node_id), None)
 
     def node(self) -> Node | None:
         """The one that knows most of what is agreed on; None when none lives that knows of anything."""
@@ -126,8 +142,13 @@ class Sight:
 
     def stirred_streams(self) -> list[tuple[int, Partition]]:
         """The same with all their streams."""
-        broker = self.stirred
-        if broker is None or broker.node is None:
+        if self._stirred_streams is None:
+            self._stirred_streams = [] if self.stirred is None else self.led_streams(self.stirred)
+        return self._stirred_streams
+
+    def led_streams(self, broker: Broker) -> list[tuple[int, Partition]]:
+        """(topic id, stream) of all that a node leads, as far as readers see it."""
+        if broker.node is None:
             return []
         topics, streams = broker.node.led.topics, broker.node.led.streams.values()
         found = [(topics[one.topic].topic.topic_id, one) for one in streams if one.topic in topics]
@@ -201,6 +222,9 @@ class Checker:
 
     def posted(self, broker: Broker, letter: Letter) -> None:
         """A node writes to a peer."""
+
+    def worked(self, broker: Broker, work: Work) -> None:
+        """Work beside a node is done, and the node is about to be told."""
 
     def lost(self, topic_id: int | None) -> None:
         """Weak promises, of one topic or of all, have just been taken back."""

@@ -1,6 +1,7 @@
 """Each message of a shared group ends once: acknowledged, among the dead letters, or expired.
 
 A letter is there once for a message and group, names where it came from, and is no letter of what was acknowledged.
+It says that a message has expired only of one that was not to be delivered for ever, and whose time can be over.
 What was sent back from among the dead letters may die again. Once nothing fails any more, nothing is left over.
 """
 
@@ -38,6 +39,10 @@ class Endings(Checker):
         group = (headers.get("goqueue.dlq.group") or b"").decode()
         if message is None or group not in self.history.deliveries.terms:
             raise Violation(f"a letter of {group!r} is {name!r}, which nobody sent")
+        if headers.get("goqueue.dlq.reason") == b"expired" and not message.may_repeat:
+            if not message.ttl_ms or message.expires_ms > self.sight.latest_ms:
+                what = f"{name!r} is to be delivered until {message.expires_ms if message.ttl_ms else 'ever'}"
+                raise Violation(f"{what}, and a letter says by {self.sight.latest_ms} that it has expired")
         at = request.topic, request.partition, record.offset
         before = self._letters.setdefault((group, name), at)
         if message.place is None or not self.history.is_strong(message.place[0]) or message.may_repeat:
@@ -62,7 +67,8 @@ class Endings(Checker):
                     continue
                 for offset, message in promised.items():
                     spot = group, *place, offset
-                    if message.ttl_ms or message.is_redriven or (group, message.name) in self._letters:
+                    may_be_over = message.ttl_ms and message.expires_ms <= self.sight.latest_ms
+                    if may_be_over or message.is_redriven or (group, message.name) in self._letters:
                         continue
                     if not deliveries.fate(spot).may_be_acked:
                         return f"{message.name!r} at {spot} was neither acknowledged nor given up"

@@ -1,18 +1,27 @@
 """A message of a shared group is given to one member at a time, never again once acknowledged, and as often as agreed.
 
-Attempts count up. What is given is there: at its offset, as it was acknowledged when it was sent. A receipt that nobody
-was given does nothing.
+Attempts count up: one by one on a node that does not die, where members heard all that they were told. What is given
+is there: at its offset, as it was acknowledged when it was sent. A receipt that nobody was given does nothing.
 """
 
 from goqueue.core.calls import Reply
+from goqueue.core.work.expiry import expiry
 from goqueue.core.work.verbs import AckWork, PolledWork, PollWork, WorkDone
-from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Given
 from goqueue.fuzz.history import Asked, Violation, name_of
 
 
 class Leasing(Checker):
     """Holds what polls give against what was given before."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        self._lives = 0
+
+    def started(self) -> None:
+        """Another process; polls of the one before it may have been given what nobody heard of."""
+        self._lives += 1
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Judge what is given, and note what is done."""
@@ -44,8 +53,19 @@ class Leasing(Checker):
         least = max(fate.attempt, fate.attempt_least)
         if run.attempt < least:
             raise Violation(f"{spot} is to be given as attempt {least} at least, and is as attempt {run.attempt}")
+        self._check_time(asked, given)
+        exact = None if self._lives > 1 or self.sight.is_cluster else deliveries.next_attempt(now, spot)
+        if exact is not None and run.attempt != exact and self.history.is_strong(spot[1]):
+            raise Violation(f"{spot} is to be given as attempt {exact}, and is as attempt {run.attempt}")
         if run.attempt > deliveries.terms[spot[0]].attempts_max:
             raise Violation(f"{spot} is given as attempt {run.attempt}, more than there are")
+
+    def _check_time(self, asked: Asked, given: Given) -> None:
+        """What has expired when somebody asks is not given any more."""
+        until_ms = expiry(given.record.headers)
+        if until_ms is not None and until_ms <= asked.least_ms and not self.sight.went_back:
+            what = f"{given.spot} was to be given until {until_ms}"
+            raise Violation(f"{what}, and is to one who asked at {asked.least_ms}")
 
     def lost(self, topic_id: int | None) -> None:
         """What a weak topic promised of deliveries is gone with it."""

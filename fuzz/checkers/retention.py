@@ -1,8 +1,8 @@
-"""Retention takes whole segments from the beginning, and each only when its age or the size of the log lets it go.
+"""Retention takes whole segments from the beginning, each when its age or the size of the log lets it go.
 
-What the operator set is held against what is gone: a segment whose newest record is younger than `retention_hours` may
-go only if at least `retention_bytes` remain without it. Compacted topics are left to `compaction.py`: there segments
-go for other reasons as well.
+Not before: a segment whose newest record is younger than `retention_hours` may go only if at least `retention_bytes`
+remain without it. And not never: once nothing fails any more no sealed segment is too old, nor could be spared for its
+size. Compacted topics are left to `rewriting.py`: there segments go for other reasons as well.
 """
 
 from goqueue.core.log.config import UNLIMITED
@@ -10,6 +10,9 @@ from goqueue.core.log.segment import NO_TIMESTAMP, Segment
 from goqueue.core.partition.partition import Partition
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Place, Violation
+
+# A log looks again after a second at what it had to keep for replicas, and a clock may be a little ahead.
+_SLACK_MS = 3_000
 
 
 class Retention(Checker):
@@ -30,6 +33,30 @@ class Retention(Checker):
             if seen is not None and seen[:2] == (partition, log.incarnation):
                 self._judge_gone(partition, seen[2])
             self._seen[place] = partition, log.incarnation, log.segments
+
+    def ended(self) -> None:
+        """Nothing is left that was to go."""
+        for topic_id, partition in self.sight.partitions():
+            terms = self.history.terms.get(topic_id)
+            is_sound = partition.log.unsound is None and (topic_id, partition.number) not in self.history.rotten
+            if terms is not None and terms.retains and not terms.compacts and is_sound:
+                self._judge_left(partition)
+
+    def _judge_left(self, partition: Partition) -> None:
+        """Judge the oldest segment: those behind it go after it."""
+        log, config, now_ms = partition.log, partition.log.config, self.sight.least_ms
+        *sealed, _ = log.segments
+        if not sealed:
+            return
+        oldest = sealed[0]
+        newest = oldest.created_ms if oldest.max_timestamp == NO_TIMESTAMP else oldest.max_timestamp
+        what = f"segment {oldest.name} of {log.stream}, its newest record of {newest}"
+        if config.retention_ms != UNLIMITED and newest + config.retention_ms + _SLACK_MS <= now_ms:
+            raise Violation(f"{what}, is there at {now_ms}, and kept for {config.retention_ms} ms")
+        # What the active segment holds may have come since the log looked last: it looks when one is sealed.
+        left = sum(segment.size for segment in sealed[1:])
+        if config.retention_bytes != UNLIMITED and left >= config.retention_bytes and oldest.size:
+            raise Violation(f"{what}, is there, and {left} bytes without it")
 
     def _judge_gone(self, partition: Partition, seen: list[Segment]) -> None:
         """Judge each by what was left when it went: they go from the oldest on, and each for a reason of its own."""

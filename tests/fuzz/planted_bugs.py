@@ -12,8 +12,6 @@ from attrs import define
 from goqueue.core.agreement import Agreement
 from goqueue.core.calls import Reply
 from goqueue.core.log import log as log_module
-from goqueue.core.log import retention
-from goqueue.core.log.compaction import Compactor
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Buffer, Read, ReadResult
 from goqueue.core.log.log import Log, LogState
@@ -33,9 +31,7 @@ from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.record import RecordCheck
 from goqueue.core.verbs import Code, Fetch, NewRecord, PublishReply, Refusal
 from goqueue.fuzz.options import Options
-from goqueue.storage import compacting
 from goqueue.storage.jobs import StreamJob
-from goqueue.storage.node_disk import Removal
 from goqueue.storage.recovery import _Attempt, _Scanned
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.store import Store
@@ -84,21 +80,6 @@ def refusing() -> Options:
     """The same on long links, to a process that takes one batch and refuses the one before."""
     options = numbered()
     options.delay_ns_max, options.p_sync_error, options.p_write_error = 5_000_000, 0.05, 0.05
-    return options
-
-
-def compacted() -> Options:
-    """Worlds of keys and large values, in which time passes."""
-    return Options(
-        topics=1, partitions_max=1, p_compact=1.0, p_topic_change=0.0, value_bytes_max=20_000, p_batch=1.0,
-        in_flight_max=10, p_pause=0.02, steps=250,
-    )  # fmt: skip
-
-
-def rotting() -> Options:
-    """The same on a disk that forgets."""
-    options = compacted()
-    options.p_rot = 0.1
     return options
 
 
@@ -335,24 +316,7 @@ def producers_that_a_restart_forgets(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_adopt", adopt)
 
 
-# --- what may be removed
-
-
-def a_folder_that_stays(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Removal, "run", lambda removal: None)
-
-
-def a_deletion_that_a_crash_interrupts_for_good(patch: pytest.MonkeyPatch) -> None:
-    """The folder is removed by the process that deleted the topic, or never: the next topic of the name inherits it."""
-    real_opened = Agreement.opened
-
-    def opened(
-        agreement: Agreement, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None
-    ) -> None:
-        real_opened(agreement, now, state, entries, vote)
-        agreement.state.removing.clear()
-
-    patch.setattr(Agreement, "opened", opened)
+# --- metadata, and batches of others
 
 
 def metadata_that_is_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -373,30 +337,6 @@ def metadata_that_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def a_failed_disk_that_passes_for_an_empty_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Partition, "withheld", lambda partition, offset: None)
-
-
-def retention_of_one_segment_too_many(patch: pytest.MonkeyPatch) -> None:
-    real_count = retention.expired_count
-
-    def count(sealed: list[object], *args: object) -> int:
-        found: int = real_count(sealed, *args)  # type: ignore[arg-type]
-        return min(found + 1, len(sealed))
-
-    patch.setattr(log_module, "expired_count", count)
-
-
-def the_last_of_a_key_compacted_away(patch: pytest.MonkeyPatch) -> None:
-    real_stays = Compactor._stays
-
-    def stays(compactor: Compactor, header: Header, record: object) -> bool:
-        return real_stays(compactor, header, record) and header.base_offset % 3 != 0  # type: ignore[arg-type]
-
-    patch.setattr(Compactor, "_stays", stays)
-
-
-def damage_that_compaction_signs(patch: pytest.MonkeyPatch) -> None:
-    """What compaction reads it does not verify, and what it writes it sums anew."""
-    patch.setattr(compacting, "validate", lambda block, at, compacted: read_header(block, at))
 
 
 def records_unchecked(patch: pytest.MonkeyPatch) -> None:
@@ -461,33 +401,11 @@ BUGS = (
     Bug("duplicates that are not recognised", duplicates_that_are_not_recognised, numbered, ""),
     Bug("gaps that are let pass", gaps_that_are_let_pass, refusing, "not at"),
     Bug("producers that a restart forgets", producers_that_a_restart_forgets, numbered, ""),
-    Bug("a folder that stays", a_folder_that_stays, lambda: Options(p_topic_change=0.1), ""),
-    Bug(
-        "a deletion that a crash interrupts for good",
-        a_deletion_that_a_crash_interrupts_for_good,
-        lambda: Options(p_topic_change=0.1, p_kill=0.05, think_ns=0),
-        "",
-    ),
     Bug(
         "metadata that is forgotten",
         metadata_that_is_forgotten,
         lambda: Options(p_sync_error=0.1, p_topic_change=0.1),
         "",
-    ),
-    Bug(
-        "retention of one segment too many",
-        retention_of_one_segment_too_many,
-        lambda: Options(
-            retention=True, small_segments=True, value_bytes_max=20_000, in_flight_max=10, p_clock_jump=0.05, topics=1
-        ),
-        "is gone",
-    ),
-    Bug("the last of a key compacted away", the_last_of_a_key_compacted_away, compacted, ""),
-    Bug(
-        "damage that compaction signs",
-        damage_that_compaction_signs,
-        rotting,
-        "than it was sent with",
     ),
     Bug(
         "a failed disk that passes for an empty one",

@@ -10,7 +10,10 @@ from goqueue.core.delay.records import ControlRecord
 from goqueue.core.delay.schedule import Schedule
 from goqueue.core.partition import partition as partitions
 from goqueue.core.records.batch import Lane
+from goqueue.core.records.headers import Headers
+from goqueue.core.work import shelf as shelves
 from goqueue.core.work.chains import Chains
+from goqueue.core.work.expiry import expiry
 from goqueue.core.work.leases import Leases
 from goqueue.core.work.proving import Answer
 from goqueue.core.work.queue import WorkQueue
@@ -47,6 +50,13 @@ def worked_by_mortals() -> Options:
     """Workers of a node that crashes."""
     options = worked()
     options.p_crash = 0.03
+    return options
+
+
+def expiring() -> Options:
+    """Workers who do nothing wrong, of messages that are not delivered for ever."""
+    options = worked_in_order()
+    options.p_ttl = 0.5
     return options
 
 
@@ -100,6 +110,16 @@ def leases_that_end_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leases, "add", hasty)
 
 
+def attempts_that_count_twice(patch: pytest.MonkeyPatch) -> None:
+    fail = Window.fail
+
+    def twice(window: Window, start: int, end: int) -> None:
+        fail(window, start, end)
+        fail(window, start, end)
+
+    patch.setattr(Window, "fail", twice)
+
+
 def attempts_that_are_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Window, "fail", lambda window, start, end: None)
 
@@ -119,6 +139,23 @@ def the_last_first(patch: pytest.MonkeyPatch) -> None:
         return wanted(queue, now, member, count)
 
     patch.setattr(WorkQueue, "wanted", hasty)
+
+
+# --- messages that expire
+
+
+def delivered_when_expired(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(shelves, "expiry", lambda headers: None)
+
+
+def expired_too_early(patch: pytest.MonkeyPatch) -> None:
+    """What is to last for a quarter of an hour is gone at once."""
+
+    def hasty(headers: Headers) -> int | None:
+        until_ms = expiry(headers)
+        return None if until_ms is None else until_ms - 1_000_000
+
+    patch.setattr(shelves, "expiry", hasty)
 
 
 # --- dead letters
@@ -143,6 +180,16 @@ def delays_that_are_rounded_down(patch: pytest.MonkeyPatch) -> None:
         write(mover, ripe_ms // 1000 * 1000 + 999, budget)
 
     patch.setattr(Mover, "write", hasty)
+
+
+def delays_that_take_long(patch: pytest.MonkeyPatch) -> None:
+    """What is kept back is filed under a later time."""
+    add = Schedule.add
+
+    def late(schedule: Schedule, offset: int, due_ms: int, lane: Lane) -> None:
+        add(schedule, offset, due_ms + 4_000, lane)
+
+    patch.setattr(Schedule, "add", late)
 
 
 def delays_that_are_lost(patch: pytest.MonkeyPatch) -> None:
@@ -170,16 +217,20 @@ def cancelled_and_yet_delivered(patch: pytest.MonkeyPatch) -> None:
 
 
 WORK_BUGS = (
-    Bug("acks that change nothing", acks_that_change_nothing, worked, "was acknowledged"),
+    Bug("acks that change nothing", acks_that_change_nothing, worked, "the ledger does not say so"),
     Bug("acks that are not kept", acks_that_are_not_kept, worked_by_mortals, ""),
     Bug("leases that end early", leases_that_end_early, worked, "is given to somebody"),
     Bug("attempts that are not counted", attempts_that_are_not_counted, worked, "at least"),
+    Bug("attempts that count twice", attempts_that_count_twice, worked, "as attempt"),
+    Bug("delivered when expired", delivered_when_expired, expiring, "was to be given until"),
+    Bug("expired too early", expired_too_early, expiring, "that it has expired"),
     Bug("keys that do not wait", keys_that_do_not_wait, worked_by_key, ""),
     Bug("the last first", the_last_first, worked_in_order, ""),
     Bug("rejected and forgotten", rejected_and_forgotten, worked, "neither acknowledged nor given up"),
     Bug("letters that are sent again", letters_that_are_sent_again, worked_to_death, "is a letter of"),
     Bug("delays that are rounded down", delays_that_are_rounded_down, delayed, "is due"),
-    Bug("delays that are lost", delays_that_are_lost, delayed, "has not come"),
+    Bug("delays that take long", delays_that_take_long, delayed, "is not moved"),
+    Bug("delays that are lost", delays_that_are_lost, delayed, "is not moved"),
     Bug("delays that come again", delays_that_come_again, delayed_by_mortals, ""),
     Bug("cancelled and yet delivered", cancelled_and_yet_delivered, delayed, ""),
 )

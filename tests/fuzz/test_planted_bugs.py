@@ -7,10 +7,11 @@ from goqueue.fuzz.sim import run_world
 from tests.fuzz.planted_bugs import BUGS as BUGS_OF_LOGS
 from tests.fuzz.planted_bugs import Bug
 from tests.fuzz.planted_group_bugs import GROUP_BUGS
+from tests.fuzz.planted_removal_bugs import REMOVAL_BUGS
 from tests.fuzz.planted_work_bugs import WORK_BUGS
 
 SEEDS = 60
-BUGS = (*BUGS_OF_LOGS, *GROUP_BUGS, *WORK_BUGS)
+BUGS = (*BUGS_OF_LOGS, *REMOVAL_BUGS, *GROUP_BUGS, *WORK_BUGS)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])

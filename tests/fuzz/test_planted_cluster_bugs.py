@@ -3,6 +3,9 @@
 import pytest
 
 from goqueue.fuzz.case import Case, live_through
+from goqueue.fuzz.checkers.checker import Sight
+from goqueue.fuzz.history import History
+from goqueue.fuzz.invariants import invariants
 from goqueue.fuzz.plants import PLANTS, planted
 
 
@@ -10,9 +13,18 @@ from goqueue.fuzz.plants import PLANTS, planted
 def test_a_planted_bug_is_found(name: str) -> None:
     plant = PLANTS[name]
     for seed in range(plant.within):
-        if live_through(Case(seed, plant=name)).violation is not None:
+        verdict = live_through(Case(seed, plant=name))
+        if verdict.violation is not None:
+            assert f"{plant.finder}." in verdict.place
             return
     pytest.fail(f"{plant.within} worlds, and none shows it")
+
+
+def test_every_invariant_of_clusters_is_the_first_to_find_some_bug() -> None:
+    finders = {plant.finder for plant in PLANTS.values()}
+    # Copies and what is acknowledged are what the others rest on; what is moved late shows on one node as well.
+    resting = {"Copies", "Acknowledged", "Moves"}
+    assert finders >= {type(one).__name__ for one in invariants(Sight(History()))} - resting
 
 
 @pytest.mark.parametrize("name", PLANTS)

@@ -23,6 +23,7 @@ class Lone:
     node_id: str
     node: Node | None
     disk: SimulatedDisk
+    boots: int = 0
     vain_turns: int = 0
 
 

@@ -1,0 +1,72 @@
+"""A delayed message is moved to where readers find it when it is due: never before, and not long after.
+
+Looked at where it is moved to, as far as that is acknowledged, whoever reads it. Not before it is due by any clock
+that its leader had; and not more than a moment after, counted from when nothing failed any more. That it is there once
+and with its own contents is for others to see (`checkers/once.py`, `checkers/contents.py`).
+"""
+
+import heapq
+
+from goqueue.core.calls import Reply
+from goqueue.core.log.producers import MOVER_ID
+from goqueue.core.verbs import Publish, PublishBatch, Side
+from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.history import Asked, Message, Place, Violation, name_of
+from goqueue.fuzz.invariants.tapes import Tape
+
+# A move takes two turns, a read and a sync, of a partition that may have to be opened first; among several nodes some
+# letters as well.
+_LATE_MS, _LATE_MS_CLUSTER = 2_000, 5_000
+
+
+class Moves(Checker):
+    """Follows what is moved."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        self._tapes: dict[Place, Tape] = {}
+        self._moved: set[bytes] = set()
+        self._dues: list[tuple[int, int, Message]] = []
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Take note of what is kept back."""
+        if isinstance(asked.request, Publish | PublishBatch):
+            for message in asked.messages:
+                if message.kept_at is not None and message.is_kept_strongly:
+                    heapq.heappush(self._dues, (message.told_due_ms, len(self._dues), message))
+
+    def stepped(self) -> None:
+        """Look at what was moved by the node of which something was heard, and at what was not."""
+        broker = self.sight.stirred
+        if broker is None or not self.history.delayed:
+            return
+        for topic_id, partition in self.sight.stirred_streams():
+            if partition.side is Side.DATA and self.history.is_strong(topic_id):
+                tape = self._tapes.setdefault((topic_id, partition.number), Tape())
+                if partition.high_watermark > tape.end:
+                    self._moved.update(map(name_of, tape.records(broker, partition, MOVER_ID)))
+        if self.sight.calm_since is not None:
+            self._judge(self.sight.calm_since)
+
+    def _judge(self, calm_since: int) -> None:
+        """See that whatever is overdue has been moved, once there was time enough."""
+        late_ms = _LATE_MS_CLUSTER if self.sight.is_cluster else _LATE_MS
+        if self.sight.now < calm_since + late_ms * 1_000_000:
+            return
+        while self._dues and self._dues[0][0] + late_ms <= self.sight.least_ms:
+            message = heapq.heappop(self._dues)[2]
+            if message.name not in self._moved and self._must_come(message):
+                what = f"{message.name!r}, kept at {message.kept_at}, was due at {message.told_due_ms}"
+                raise Violation(f"{what}, and at {self.sight.least_ms} it is not moved")
+
+    def _must_come(self, message: Message) -> bool:
+        """Whether nobody has changed their mind, and it cannot be lost."""
+        assert message.kept_at is not None
+        place = message.kept_at[0]
+        terms = self.history.terms.get(place[0])
+        if terms is None or terms.retains:
+            # It may be gone before anybody has seen it.
+            return False
+        if message.is_doubtful or message.may_repeat or place in self.history.rotten:
+            return False
+        return place[0] not in self.history.is_doomed and self.history.is_strong(place[0])
