@@ -257,7 +257,7 @@ class Leading:
             leader = self.led.topics.get(name)
             if leader is not None and not leader.is_here(int(number)) and int(number) not in leader.leaving:
                 self._stray(now, leader, int(number))
-            elif leader is None and name not in state.removing:
+            elif leader is None:
                 self._remove(name, [])
 
     def _give_up(self, now: int, name: str) -> list[str]:

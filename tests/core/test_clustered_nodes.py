@@ -237,6 +237,30 @@ def test_what_was_deleted_while_a_node_was_cut_off_goes_even_if_the_name_is_anot
     assert folders(cluster, away) & {"logs/gone/0", "logs/again/0"} == set()
 
 
+def test_what_was_deleted_while_a_node_was_away_goes_also_if_the_next_topic_of_the_name_is_being_removed() -> None:
+    cluster = DrivenCluster(5)
+    cluster.until(lambda: cluster.controller() != "" and all_registered(cluster))
+    assert isinstance(cluster.answer("n1", CreateTopic("orders", 1, 5)), TopicReply)
+    cluster.until(lambda: all("logs/orders/0" in folders(cluster, node) for node in cluster.members))
+    away = next(name for name in cluster.living() if name != cluster.controller())
+    cluster.kill(away)
+    cluster.advance(5_000)
+    first = cluster.living()[0]
+    assert cluster.answer(first, DeleteTopic("orders")) is None
+    assert isinstance(cluster.answer(first, CreateTopic("orders", 1, 2)), TopicReply)
+    replicas = partitions_of(cluster, first, "orders")[0].replicas
+    assert away not in replicas
+    late = next(name for name in replicas if name != cluster.controller())
+    asked = next(name for name in cluster.living() if name != late)
+    cluster.kill(late)
+    cluster.ask(asked, DeleteTopic("orders"))
+    cluster.start(away)
+    cluster.until(lambda: cluster.node(away)._agreement.is_current)
+    assert late in cluster.node(away)._agreement.state.holders["orders"], "the name is still to be freed"
+    cluster.advance(3_000)
+    assert "logs/orders/0" not in folders(cluster, away)
+
+
 def folders(cluster: DrivenCluster, name: str) -> set[str]:
     """The folders of partitions on a node's disk, whether it lives or not."""
     paths = cluster.members[name].disk.paths()
