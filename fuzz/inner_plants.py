@@ -8,7 +8,10 @@ from goqueue.core import leading
 from goqueue.core.cluster import apply
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.records import MetadataRecord, NodeStanding, PartitionPlaced
+from goqueue.core.delay.calendar import Calendar
 from goqueue.core.log.effects import Buffer
+from goqueue.core.log.epochs import EpochCache
+from goqueue.core.log.log import Log, LogState
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Share
@@ -131,6 +134,17 @@ def _segment_lost_on_reopening(replace: Replace) -> None:
     replace(_Attempt, "_verdict", verdict)
 
 
+def _epochs_forgotten(replace: Replace) -> None:
+    """A log that is opened knows of its latest leader alone: others cannot tell where their logs part from it."""
+    adopt = Log._adopt
+
+    def forgetful(log: Log, state: LogState) -> None:
+        state.epochs = EpochCache(state.epochs.entries()[-1:])
+        adopt(log, state)
+
+    replace(Log, "_adopt", forgetful)
+
+
 def _reopening() -> Options:
     """Worlds of one replica each, whose nodes are killed."""
     return short_worlds("kill", replicas_max=1, consumers=0, seconds=20, calamity_lasts_s=(0.2, 1.0))
@@ -194,6 +208,17 @@ def _told_before_agreed(replace: Replace) -> None:
     replace(Book, "check", lambda *_: None)
 
 
+def _cancelled_before_agreed(replace: Replace) -> None:
+    """Whoever cancels is told so at once."""
+    replace(Calendar, "_durable", property(lambda calendar: calendar._appended, lambda *_: None))
+    replace(Calendar, "check", lambda *_: None)
+
+
+def _cancelling() -> Options:
+    """Worlds of messages that come later, and of somebody who changes their mind."""
+    return short_worlds("isolate", p_delay=0.9, schedulers=2, think_ns=50_000_000, letter_ns_max=50_000_000)
+
+
 def _telling() -> Options:
     """Worlds of work queues."""
     return short_worlds(
@@ -211,12 +236,16 @@ INNER_PLANTS: dict[str, Plant] = {
     "logs-compared-by-length": Plant(_logs_compared_by_length, _failing_over, 30, "Lineage"),
     "batch-left-out": Plant(_batch_left_out, _failing_over, 10, "Lineage"),
     "segment-lost-on-reopening": Plant(_segment_lost_on_reopening, _reopening, 10, "InSyncReplicas"),
+    "epochs-forgotten": Plant(
+        _epochs_forgotten, lambda: short_worlds("kill", consumers=0, think_ns=300_000_000), 20, "Lineage"
+    ),
     "snapshot-without-standings": Plant(_snapshot_without_standings, lambda: _summing_up("kill"), 10, "States"),
     "snapshot-without-elr": Plant(_snapshot_without_elr, lambda: _summing_up("kill", "crash"), 20, "States"),
     "snapshot-without-holders": Plant(
         _snapshot_without_holders, lambda: _summing_up("kill", p_topic_change=0.05), 20, "States"
     ),
     "agreed-before-durable": Plant(_agreed_before_durable, lambda: _summing_up("kill"), 5, "Entries"),
+    "cancelled-before-agreed": Plant(_cancelled_before_agreed, _cancelling, 10, "Schedules"),
     "told-before-agreed": Plant(_told_before_agreed, _telling, 5, "Ledgers"),
 }
 """Those plants by their names."""

@@ -6,7 +6,7 @@ from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.records.record import iterate
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import is_written, term, whole_batches, written_index
+from goqueue.fuzz.insight import is_written, leads, term, whole_batches, written_index
 from goqueue.storage.layout import LOG_ENDING
 
 Entry = tuple[int, str]
@@ -29,7 +29,7 @@ class Controllers(Checker):
         if not self.sight.is_cluster or broker is None or broker.node is None or not broker.node.has_metadata:
             return
         node = broker.node
-        if node.is_controller:
+        if leads(node):
             first = self._who.setdefault(term(node), broker.node_id)
             if first != broker.node_id:
                 raise Violation(f"{first} and {broker.node_id} are both controllers in term {term(node)}")

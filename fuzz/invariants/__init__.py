@@ -18,6 +18,7 @@ from goqueue.fuzz.invariants.ledgers import Ledgers
 from goqueue.fuzz.invariants.lineage import Lineage
 from goqueue.fuzz.invariants.moves import Moves
 from goqueue.fuzz.invariants.published import PublishedBatches
+from goqueue.fuzz.invariants.schedules import Schedules
 from goqueue.fuzz.invariants.states import States
 
 
@@ -36,5 +37,6 @@ def invariants(sight: Sight) -> list[Invariant]:
         PublishedBatches(sight, copies, acknowledged, insync),
         Ledgers(sight),
         Commits(sight),
+        Schedules(sight),
         Moves(sight),
     ]

@@ -45,6 +45,8 @@ class Lineage(OfCopies):
             for mark in marks:
                 self._follow(copy, before, mark)
                 before = mark
+            if copy.is_anew:
+                self._see_epochs(copy)
 
     def _see_start(self, copy: Copy) -> None:
         """Nothing goes from the beginning of messages that are kept for ever."""
@@ -52,6 +54,20 @@ class Lineage(OfCopies):
         is_kept = config.retention_ms == config.retention_bytes == UNLIMITED or not config.cleanup.deletes
         if copy.start and is_kept and copy.kind[2] is Side.DATA:
             raise Violation(f"{_name(copy)} begins at {copy.start}, and nothing lets its beginning go")
+
+    def _see_epochs(self, copy: Copy) -> None:
+        """What a log knows of leaders, from a checkpoint or from its batches, is what its batches say."""
+        told = [one for one in copy.log.epochs.entries() if one[1] < copy.end]
+        found: list[Place] = []
+        for mark in copy.marks:
+            if not found or mark.epoch > found[-1][0]:
+                found.append((mark.epoch, mark.base))
+        if (
+            found
+            and not copy.compacts
+            and [one for one in told if one[1] > copy.start] != [one for one in found if one[1] > copy.start]
+        ):
+            raise Violation(f"{_name(copy)} was written under {found}, and knows of {told} when it is opened")
 
     def _follow(self, copy: Copy, before: Mark | None, mark: Mark) -> None:
         compacts = copy.compacts
