@@ -65,6 +65,9 @@ class Options:
     visibility_ms: int = 1_000
     attempts_max: int = 3
     held_max: int = 1_000
+    # The shares of the lanes and how long one may starve, where they are not as a topic has them by itself.
+    lane_weights: str = ""
+    starvation_ms: int = 0
     # Messages that are to come later, or not for ever; who changes their mind about them, and about dead letters.
     p_delay: float = 0.0
     p_ttl: float = 0.0
@@ -350,6 +353,8 @@ def _draw_work(random: Random, options: Options) -> None:
     options.p_compact = options.p_tombstone = 0.0
     options.steps = random.choice((150, 250, 400))
     options.think_ns = random.choice((3_000_000, 30_000_000, 200_000_000))
+    options.lane_weights = random.choice(("", "5/4/3/2/1", "3/1/1/1/1"))
+    options.starvation_ms = random.choice((0, 500))
 
 
 def _draw_groups(random: Random, options: Options) -> None:

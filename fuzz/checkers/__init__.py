@@ -21,6 +21,7 @@ from goqueue.fuzz.checkers.fencing import Fencing
 from goqueue.fuzz.checkers.forgetting import Forgetting
 from goqueue.fuzz.checkers.hostility import Hostility
 from goqueue.fuzz.checkers.key_order import KeyOrder
+from goqueue.fuzz.checkers.lanes import Lanes
 from goqueue.fuzz.checkers.leaders import Leaders
 from goqueue.fuzz.checkers.leasing import Leasing
 from goqueue.fuzz.checkers.offsets import Offsets
@@ -42,6 +43,6 @@ OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placem
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Rewriting, Durability, Once, Order, Retention, Sequences,
     Visibility, Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
-    Leasing, KeyOrder, Delays, Endings, Resting, Undone, Hostility,
+    Leasing, KeyOrder, Lanes, Delays, Endings, Resting, Undone, Hostility,
     *OF_CLUSTERS,
 )  # fmt: skip

@@ -76,6 +76,10 @@ class Admin(Client):
         random, options = self.random, self.options
         config: dict[str, object] = {"fsync": random.choice(options.fsyncs), "fsync_interval": "10ms"}
         config["retention_hours"] = -1
+        if options.lane_weights:
+            config["lane_weights"] = options.lane_weights
+        if options.starvation_ms:
+            config["starvation_after"] = f"{options.starvation_ms}ms"
         if options.hostiles:
             config["validation"] = "full"
         if options.small_segments:

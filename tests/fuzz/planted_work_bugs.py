@@ -18,6 +18,7 @@ from goqueue.core.work.leases import Leases
 from goqueue.core.work.proving import Answer
 from goqueue.core.work.queue import WorkQueue
 from goqueue.core.work.records import WORK_CODEC, Settled
+from goqueue.core.work.shares import Shares
 from goqueue.core.work.verbs import ReceiptRun
 from goqueue.core.work.window import Run, Window
 from goqueue.fuzz.options import Options
@@ -65,6 +66,22 @@ def worked_to_death() -> Options:
     options = worked()
     options.p_cut_inside, options.attempts_max, options.think_ns = 0.3, 1, 3_000_000
     options.topics, options.partitions_max, options.steps = 1, 1, 400
+    return options
+
+
+def piling_up() -> Options:
+    """One worker, slower than those who send to it."""
+    options = worked_in_order()
+    options.shared_groups, options.producers, options.topics, options.partitions_max = 1, 4, 1, 1
+    options.p_batch, options.think_ns, options.steps, options.in_flight_max = 0.0, 5_000_000, 1_500, 10
+    options.lane_weights = "5/4/3/2/1"
+    return options
+
+
+def starving() -> Options:
+    """The same, where a lane that waits for long goes first."""
+    options = piling_up()
+    options.lane_weights, options.starvation_ms = "50/25/15/7/1", 100
     return options
 
 
@@ -139,6 +156,24 @@ def the_last_first(patch: pytest.MonkeyPatch) -> None:
         return wanted(queue, now, member, count)
 
     patch.setattr(WorkQueue, "wanted", hasty)
+
+
+# --- lanes
+
+
+def lanes_that_share_alike(patch: pytest.MonkeyPatch) -> None:
+    """Every lane has the same share, whatever the topic says."""
+    set_up = Shares.__attrs_post_init__
+
+    def alike(shares: Shares) -> None:
+        shares.weights = (3,) * len(shares.weights)
+        set_up(shares)
+
+    patch.setattr(Shares, "__attrs_post_init__", alike)
+
+
+def lanes_that_starve(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Shares, "_starving", lambda shares, now: [])
 
 
 # --- messages that expire
@@ -224,6 +259,8 @@ WORK_BUGS = (
     Bug("attempts that count twice", attempts_that_count_twice, worked, "as attempt"),
     Bug("delivered when expired", delivered_when_expired, expiring, "was to be given until"),
     Bug("expired too early", expired_too_early, expiring, "that it has expired"),
+    Bug("lanes that share alike", lanes_that_share_alike, piling_up, "by weights of"),
+    Bug("lanes that starve", lanes_that_starve, starving, "have starved"),
     Bug("keys that do not wait", keys_that_do_not_wait, worked_by_key, ""),
     Bug("the last first", the_last_first, worked_in_order, ""),
     Bug("rejected and forgotten", rejected_and_forgotten, worked, "neither acknowledged nor given up"),
