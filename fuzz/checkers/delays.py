@@ -6,8 +6,8 @@ put off without hearing what came of it may come or not.
 
 from goqueue.core.calls import Reply
 from goqueue.core.delay.verbs import CancelDelayed, RescheduleDelayed
-from goqueue.core.verbs import Refusal
-from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.core.verbs import Fetch, Refusal
+from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation, name_of
 
 
@@ -22,14 +22,18 @@ class Delays(Checker):
         # What somebody spoke of before it was acknowledged: it may be any message of the topic.
         self._guessed: set[tuple[Place, int]] = set()
         self._guessed_ms: dict[int, int] = {}
+        # What every clock had come to when the world began to be read once more.
+        self._read_ms: int | None = None
 
     def stepped(self) -> None:
         """The clock that the broker has may be put back, so what counts is how far it ever was."""
         self._latest_ms = max(self._latest_ms, self.sight.wall_ms)
 
     def asked(self, asked: Asked) -> None:
-        """Somebody changes their mind."""
+        """Somebody changes their mind, or reads what there is at the end."""
         self.stepped()
+        if asked.client == HEALER and isinstance(asked.request, Fetch) and self._read_ms is None:
+            self._read_ms = self.sight.least_ms
         message, request, topic_id = self._meant(asked), asked.request, asked.topic_id
         if message is not None:
             message.is_doubtful = True
@@ -72,12 +76,13 @@ class Delays(Checker):
             raise Violation(f"{name!r} was cancelled, and has come")
         self._come.add(name)
 
-    def overdue(self) -> str:
-        """What is promised to have come by now and has not, "" when there is no such thing."""
+    def overdue(self, by_ms: int | None = None) -> str:
+        """What is promised to have come by a time, or by now, and has not, "" when there is no such thing."""
+        by_ms = self.sight.least_ms if by_ms is None else by_ms
         for (place, offset), message in self.history.delayed.items():
             terms = self.history.terms.get(place[0])
             is_doubtful = message.is_doubtful or (place, offset) in self._guessed
-            if message.due_ms is None or message.told_due_ms > self.sight.least_ms or is_doubtful:
+            if message.due_ms is None or message.told_due_ms > by_ms or is_doubtful:
                 continue
             if not message.is_kept_strongly or terms is None or terms.retains or message.may_repeat:
                 continue
@@ -90,7 +95,7 @@ class Delays(Checker):
         return ""
 
     def ended(self) -> None:
-        """Everything was read."""
-        overdue = self.overdue()
+        """Everything was read; what came to be due after that is `invariants/moves.py`'s to see."""
+        overdue = self.overdue(self._read_ms)
         if overdue:
             raise Violation(f"nothing fails, and {overdue}")
