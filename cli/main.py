@@ -37,6 +37,7 @@ COMMANDS = {
     "log": ("goqueue.cli.log:log", "Look into the logs on disk, check them, repair them."),
     # By name alone: it lives above this package, which must not import it.
     "sim": ("goqueue.fuzz.command:sim", "Run simulated worlds in which everything fails."),
+    "chaos": ("goqueue.fuzz.chaos.command:chaos", "Run a real cluster through a storm, and judge what clients saw."),
     "spark": ("goqueue.spark.commands.command:spark", "Replay, report, check, export and import with Spark."),
     "completion": ("goqueue.cli.completion:completion", "Print what makes a shell complete commands and topics."),
 }

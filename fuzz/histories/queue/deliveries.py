@@ -50,7 +50,8 @@ class Deliveries:
     said: dict[Spot, list[Saying]] = field(factory=dict)
     # When a process said that it leaves a group.
     left: dict[tuple[str, str], list[int]] = field(factory=dict)
-    letters: set[str] = field(factory=set)
+    # Dead letters: the group that gave a message up, and its value.
+    letters: set[tuple[str, str]] = field(factory=set)
 
     def certain_until(self, delivery: Delivery) -> int:
         """Until when a delivery's lease is certain, by all that was said under it."""
@@ -81,7 +82,7 @@ def gather_deliveries(found: Sightings) -> Deliveries:
     meddled = {one.asked["group"] for one in history.of(Verb.RESET, Verb.DELETE_GROUP)}
     for one in history.of(Verb.RECEIVE, Verb.LEAVE, Verb.LETTERS, *SAYINGS):
         if one.verb is Verb.LETTERS:
-            deliveries.letters.update(value for value, _ in one.told.get("messages", ()))
+            deliveries.letters.update((group, value) for value, group in one.told.get("messages", ()))
         elif one.asked["group"] in meddled:
             continue
         elif one.verb is Verb.LEAVE:

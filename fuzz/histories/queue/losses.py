@@ -17,6 +17,6 @@ def lost_messages(found: Sightings, deliveries: Deliveries) -> Iterator[Finding]
             continue
         seen = {one.value for spot, given in deliveries.given.items() if spot[0] == group for one in given}
         for value, acknowledged in acknowledged_before(found, drained, topic):
-            if value not in seen and value not in deliveries.letters and not acknowledged.asked["ttl"]:
+            if value not in seen and (group, value) not in deliveries.letters and not acknowledged.asked["ttl"]:
                 said = f"{value} was acknowledged, and {group} was never given it, nor is it a dead letter"
                 yield Finding("lost-message", said, [acknowledged, drained])

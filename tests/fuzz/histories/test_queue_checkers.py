@@ -157,7 +157,7 @@ def extension_that_was_shorter(story: Story) -> None:
 
 def dead_letter(story: Story) -> None:
     story.publish("p", 2, "c")
-    story.ok(story.begin("w", Verb.LETTERS, topic="orders.dlq"), messages=[("c", "max_attempts")])
+    story.ok(story.begin("w", Verb.LETTERS, topic="orders.dlq"), messages=[("c", WORK)])
     story.drained("w", WORK)
 
 
