@@ -76,11 +76,13 @@ class Healing:
         if not world.sight.is_cluster:
             self._see_partitions()
         self._read_all()
+        world.scribe.read_whole()
         self._publish()
         self._make_topic()
         self._rest()
         for checker in world.checkers:
             checker.ended()
+        world.scribe.judge()
 
     def _rest(self) -> None:
         """Let time pass until whatever waits has had time enough."""
@@ -117,11 +119,14 @@ class Healing:
 
     def _ask_once(self, request: Request, until: int) -> Reply:
         world = self._world
+        world.scribe.asked(HEALER, request)
         to = world.ask(request)
         while to not in self._answers.replies:
             if not world.step(until):
                 raise Violation(f"nothing fails, and this is not answered: {request}"[:500])
-        return self._answers.replies.pop(to)
+        reply = self._answers.replies.pop(to)
+        world.scribe.answered(request, reply)
+        return reply
 
     def _wait(self, time_ns: int) -> None:
         until = self._world.now + time_ns

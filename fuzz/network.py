@@ -119,6 +119,7 @@ class Network:
         client.in_flight, client.now = 0, self._world.now
         client.patience_until = max(client.patience_until, self._world.now + self._random.randint(0, 2_000_000))
         for _, request in waiting.values():
+            self._world.scribe.lost(request)
             client.lost(request)
         self._world.unpark(client)
 

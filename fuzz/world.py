@@ -25,6 +25,7 @@ from goqueue.fuzz.network import Network
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Post
 from goqueue.fuzz.process import Process
+from goqueue.fuzz.scribing.scribe import Scribe
 from goqueue.fuzz.trouble import Trouble
 from goqueue.fuzz.wiping import Wiping
 from goqueue.fuzz.witness import Witness
@@ -96,6 +97,7 @@ class World:
         self.seed = seed
         self._report = report
         self.watch: Watcher | None = None
+        self.scribe = Scribe(seed, options, lambda: self.now)
         self.options = options
         self.now = 0
         self.steps = 0
@@ -285,6 +287,7 @@ class World:
             self._park(client)
             return
         client.in_flight += 1
+        self.scribe.asked(client.name, request)
         self._last_to += 1
         self.network.send(client, self._last_to, request)
         self.later(client.think_ns(), self._client_asks, client)
@@ -322,6 +325,7 @@ class World:
     def deliver(self, client: Client, request: Request, reply: Reply) -> None:
         """An answer has come to whoever asked."""
         self.note(None, "hear", client.name)
+        self.scribe.answered(request, reply)
         if _is_refused(reply):
             self.count("refusal")
             client.patience_until = self.now + self._schedule.randint(1_000_000, 5_000_000) * self._haste

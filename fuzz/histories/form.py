@@ -221,8 +221,8 @@ def _read_terms(said: dict[str, Any]) -> Terms:
         if not _fields(max_attempts=_number, key_ordered=_flag)(given):
             raise _Wrong(f"the group {name!r} has max_attempts, a number, and key_ordered, true or false, not {given}")
         found[name] = GroupTerms(**given)
-    cuts, damage = _get(said, "power_cuts", _flag), _get(said, "damage", _flag)
-    return Terms(_get(said, "about", _config), clock_error_ms, cuts, damage, found)
+    cuts, damage, redrives = (_get(said, name, _flag) for name in ("power_cuts", "damage", "redrives"))
+    return Terms(_get(said, "about", _config), clock_error_ms, cuts, damage, redrives, found)
 
 
 def _get(said: dict[str, Any], name: str, check: Check) -> Any:  # noqa: ANN401 - what the check allows

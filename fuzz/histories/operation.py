@@ -100,13 +100,15 @@ class Terms:
 
     `clock_error_ms` is by how much the wall clocks of clients and brokers may differ; None where that is not known, and
     then nothing is said of what came too early. With `power_cuts`, only topics that sync each message promise anything.
-    With `damage`, bits may have rotted, and nothing is said of logs and queues.
+    With `damage`, bits may have rotted, and nothing is said of logs and queues. With `redrives`, dead letters may have
+    been sent back to any topic, so messages may be there again.
     """
 
     about: dict[str, Any] = field(factory=dict)
     clock_error_ms: int | None = None
     power_cuts: bool = False
     damage: bool = False
+    redrives: bool = False
     groups: dict[str, GroupTerms] = field(factory=dict)
 
 

@@ -71,6 +71,8 @@ def acknowledged_before(found: Sightings, drained: Operation, topic: str) -> Ite
     for (name, _), acknowledged in found.acknowledged.items():
         if name == topic:
             yield from (one for one in acknowledged.values() if one.operation.ended_ns < drained.asked_ns)
+    if found.history.terms.clock_error_ms is None:
+        return
     doubtful = {one.asked["value"] for one in found.history.of(Verb.CANCEL) if not one.is_failed}
     for later in found.history.of(Verb.PUBLISH_LATER):
         is_due = later.is_ok and later.told["due_ms"] < drained.wall_ms and later.ended_ns < drained.asked_ns

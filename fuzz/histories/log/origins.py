@@ -26,7 +26,7 @@ def unfounded(found: Sightings) -> Iterator[Finding]:
             elif all(one.is_failed for one in senders):
                 said = f"{value} was read at {place}, and its publish certainly failed"
                 yield Finding("aborted-read", said, [*senders, reading])
-            elif all(one.asked["topic"] != topic for one in senders):
+            elif all(one.asked["topic"] != topic for one in senders) and not found.history.terms.redrives:
                 said = f"{value} was read at {place}, and published to another topic"
                 yield Finding("misplaced", said, [*senders, reading])
             elif value in cancelled and _is_one_delivery(senders):

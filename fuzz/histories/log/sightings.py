@@ -77,7 +77,7 @@ class Sightings:
     def may_repeat(self, value: str) -> bool:
         """Whether the sender's own rules allow a value to be there twice."""
         senders = self.publishers.get(value, [])
-        return not all(one.asked["numbered"] for one in senders)
+        return self.history.terms.redrives or not all(one.asked["numbered"] for one in senders)
 
 
 def gather(history: History) -> Sightings:

@@ -75,4 +75,5 @@ class TopicModel:
 
 
 def _agrees(state: Settings, seen: Mapping[str, str]) -> bool:
-    return all(seen.get(name) == value for name, value in state)
+    """Whether what was seen is what is known, as far as it was looked at."""
+    return all(seen.get(name, value) == value for name, value in state)
