@@ -19,9 +19,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from goqueue.fuzz.case import FAULTS, Case, live_through, of_seed
+from goqueue.fuzz.histories.form import lines_of
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import PLANTS
 from goqueue.fuzz.report import explain_violation, explain_world
+from goqueue.fuzz.scribing.keeping import HistoryKeeper
 from goqueue.fuzz.shrinking import Shrinking
 from goqueue.fuzz.sim import Verdict
 from goqueue.fuzz.timeline import timeline_of
@@ -50,6 +52,11 @@ _A_WHILE = 100
     type=click.Path(file_okay=False, writable=True, path_type=Path),
     help="Write down what the processes of one world are told, for `goqueue replay`.",
 )
+@click.option(
+    "--history",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write down what the clients of one world saw, for `goqueue chaos --check`.",
+)
 @click.pass_context
 def sim(
     context: click.Context,
@@ -69,6 +76,7 @@ def sim(
     trace: bool,
     explain: bool,
     capture: Path | None,
+    history: Path | None,
 ) -> None:
     """Run simulated worlds: brokers, their clients, disks and networks, and all that can go wrong with them.
 
@@ -79,11 +87,16 @@ def sim(
         raise click.UsageError("--trace shows one world, for people: give it --seed, and no --json.")
     if capture is not None and len(chosen) > 1:
         raise click.UsageError("--capture is for one world: give it --seed.")
+    if history is not None and len(chosen) > 1:
+        raise click.UsageError("--history is for one world: give it --seed.")
     case = Case(chosen[0], nodes or 0, steps, None if minutes is None else math.ceil(minutes * 60))
     case.faults, case.spared, case.off, case.plant = _faults(faults), _numbers(spare), _names(off), plant or ""
     if len(chosen) == 1:
         folder, report = None if capture is None else str(capture), click.echo if trace else None
-        verdicts = iter([live_through(case, report, folder)])
+        keeper = HistoryKeeper()
+        verdicts = iter([live_through(case, report, folder, keeper)])
+        if history is not None:
+            history.write_text("".join(f"{line}\n" for line in lines_of(keeper.history)), encoding="utf-8")
     else:
         verdicts = _run(chosen, case, jobs)
     show = _as_json if as_json else (_explained if explain else _silent)

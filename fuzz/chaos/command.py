@@ -79,7 +79,7 @@ def chaos(
     proxies: bool,
     as_json: bool,
 ) -> None:
-    r"""Run a real cluster through a storm, and judge what its clients saw.
+    """Run a real cluster through a storm, and judge what its clients saw.
 
     Brokers are started as processes on this machine. Producers, consumers, members of groups, workers, an administrator
     and others use them by the client library, and note all that they ask and are told. Meanwhile brokers are killed,
@@ -90,13 +90,13 @@ def chaos(
     The same seed lets the same storm loose. What comes of it is real, and not the same twice: keep the history.
 
     \b
-    goqueue chaos --seconds 60
-    goqueue chaos --seed 7 --minutes 5 --faults kill,stop,cut
-    goqueue chaos --check history.jsonl
+      goqueue chaos --seconds 60
+      goqueue chaos --seed 7 --minutes 5 --faults kill,stop,cut
+      goqueue chaos --check history.jsonl
 
     Exit status: 0 where the history is valid, 1 where it is not, 2 where too little is known to say, or where the
     command line is wrong. The brokers have a loopback address each, so this takes Linux.
-    """
+    """  # noqa: D301 - click leaves alone what follows the character itself
     if check is not None:
         verdict = _checked(check)
         click.echo(json.dumps(verdict.as_json()) if as_json else verdict.text())

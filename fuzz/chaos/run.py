@@ -8,7 +8,8 @@ A cluster that does not get well, and a broker that ends without being told to, 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -100,7 +101,8 @@ class Storm:
             self.stage.factor = min(3, plan.nodes)
             self.crew = Crew(self.stage.cluster.addresses, self.recorder, plan.seed, plan.rate)
             self.weather = Weather(self.stage, self._befell)
-            trio.run(self._live)
+            with _plainly():
+                trio.run(self._live)
         self.phase = "judging"
         self.tell("judging the history")
         verdict = judge(self.recorder.history)
@@ -216,3 +218,21 @@ class Storm:
                 async for batch in consumer.batches():
                     follower.take(batch)
         is_read.set()
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """What ends everything is raised by itself, and not in the groups of all that it has ended."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        for kind in (KeyboardInterrupt, BenchError):
+            found = group.subgroup(kind)
+            if found is not None:
+                raise _first(found) from None
+        raise
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error

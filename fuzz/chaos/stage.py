@@ -165,7 +165,7 @@ def staged(folder: Path, count: int, *, by_proxies: bool = False) -> Iterator[St
         peers = ",".join(f"{broker.node_id}@{reached_at(at)}" for at, broker in enumerate(brokers[:-1]))
         for at, broker in enumerate(brokers):
             found = ["--peers", peers] if broker is not brokers[-1] else ["--join", reached_at(0)]
-            broker.flags = ["--internal", broker.internal_address, "--advertise", reached_at(at), *found]
+            broker.flags = ["--internal", broker.internal_address, "--advertise", reached_at(at).partition(":")[0], *found]
         del cluster.brokers[brokers[-1].node_id]
         stage = Stage(cluster, brokers[-1], net, network, reached_at)
         stack.callback(stage.clear)

@@ -46,6 +46,7 @@ class Streams:
     def __init__(self, recorder: Recorder, shared: set[str]) -> None:
         self._recorder = recorder
         self._shared = shared
+        self._sent: set[bytes] = set()
         # Where each process goes on in each partition.
         self._reached: dict[Place, int] = {}
 
@@ -106,7 +107,9 @@ class Streams:
 
     def _begin(self, verb: Verb, process: str, topic: str, messages: list[Message], **asked: object) -> Operation:
         values, key = [_text(one.name) for one in messages], messages[0].key
-        numbered = all(one.has_sequence for one in messages)
+        # Without numbers a message is there once all the same, unless its client sends it again.
+        numbered = all(one.has_sequence or one.name not in self._sent for one in messages)
+        self._sent.update(one.name for one in messages)
         return self._recorder.begin(
             process,
             verb,

@@ -14,6 +14,7 @@ from goqueue.fuzz.chaos.clients.crew import JOBS, KEYED, Crew, code_of, key_of, 
 from goqueue.fuzz.histories.operation import Verb
 from goqueue.transports.client.errors import ClientError
 from goqueue.transports.client.leased_message import LeasedMessage, Settlement
+from goqueue.transports.client.work_consumer import WorkConsumer
 
 LEASE_MS = 4_000
 ATTEMPTS_MAX = 5
@@ -53,20 +54,24 @@ class Worker:
                 self.group, JOBS, prefetch=_PREFETCH, visibility_timeout=timedelta(milliseconds=LEASE_MS),
                 key_ordered=self.group == KEYED, max_attempts=ATTEMPTS_MAX, session_timeout=_SESSION,
             )  # fmt: skip
-            async with consumer, trio.open_nursery() as nursery:
+            async with consumer:
                 try:
-                    while not crew.ending.is_set() and (crew.stopping.is_set() or trio.current_time() < leaves_at):
-                        await self._hands.acquire()
-                        message = await consumer.next(_NEXT)
-                        if message is None:
-                            self._hands.release()
-                        else:
-                            self._receive(message)
-                            nursery.start_soon(self._work, message)
+                    async with trio.open_nursery() as nursery:
+                        while not crew.ending.is_set() and (crew.stopping.is_set() or trio.current_time() < leaves_at):
+                            await self._next(consumer, nursery)
                 finally:
                     # What is open goes back when the block is left.
                     crew.recorder.note(self.process, Verb.LEAVE, group=self.group)
-                    nursery.cancel_scope.cancel()
+
+    async def _next(self, consumer: WorkConsumer, nursery: trio.Nursery) -> None:
+        """Take one message, if there is one, and work on it beside the others."""
+        await self._hands.acquire()
+        message = await consumer.next(_NEXT)
+        if message is None:
+            self._hands.release()
+        else:
+            self._receive(message)
+            nursery.start_soon(self._work, message)
 
     def _receive(self, message: LeasedMessage) -> None:
         recorder, grant = self.crew.recorder, message.claim.grant

@@ -41,6 +41,18 @@ def test_every_verb_has_a_form() -> None:
     assert TOLD.keys() <= {*Verb}
 
 
+def test_the_page_shows_lines_of_a_history_and_every_verb(pytestconfig: pytest.Config) -> None:
+    page = (pytestconfig.rootpath / "docs" / "chaos.md").read_text()
+    shown = [line.strip() for line in page.splitlines() if line.startswith('    {"')]
+    history = read_history(shown)
+    assert history.terms.groups["workers"].max_attempts == 5
+    assert [one.verb for one in history.operations] == ["publish"]
+    form = page[page.index("## The form of a history") :]
+    for verb, fields in ASKED.items():
+        row = next(line for line in form.splitlines() if line.startswith("| `") and f"`{verb}`" in line.split("|")[1])
+        assert all(f"`{name}`" in row for name in {*fields, *TOLD.get(verb, ())}), row
+
+
 HEADER = header_line(Terms())
 BEGIN = '{"type":"invoke","op":0,"process":"x","verb":"delete","time":5,"wall":1,"asked":{"topic":"t"}}'
 
