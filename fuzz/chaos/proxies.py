@@ -4,7 +4,8 @@ A broker tells the others the address of its proxy, which passes on what comes. 
 has the other end of the connection. While a direction is cut, its bytes wait; so a cut looks as it does on a network,
 where senders send again what was lost: nothing comes, nothing ends, and it all comes once the cut is mended.
 
-Clients reach brokers directly, so they are never cut off. All of it runs in a thread of its own.
+Clients are told the same addresses, and what they send is passed on always: they are never cut off. All of it runs in a
+thread of its own.
 """
 
 import threading
@@ -16,11 +17,19 @@ from pathlib import Path
 import trio
 from attrs import define, field
 
-from goqueue.cli.bench.local_cluster import INTERNAL_PORT, LocalBroker, LocalCluster, Place, cluster_of, loopback
+from goqueue.cli.bench.local_cluster import (
+    GRPC_PORT,
+    INTERNAL_PORT,
+    LocalBroker,
+    LocalCluster,
+    Place,
+    cluster_of,
+    loopback,
+)
 
 _CHUNK = 1 << 16
 _LOOK_S = 0.01
-_STRANGER = -1
+_STRANGER, _CLIENT = -1, -2
 
 
 @define(eq=False)
@@ -77,24 +86,26 @@ class Proxies:
         self._isolated.discard(place)
 
     def _is_cut(self, sender: int, receiver: int) -> bool:
-        return (sender, receiver) in self._cut or bool(self._isolated & {sender, receiver})
+        ends = {sender, receiver}
+        return _CLIENT not in ends and ((sender, receiver) in self._cut or bool(self._isolated & ends))
 
     # --- in the thread
 
     async def _listen(self, listening: threading.Event) -> None:
         async with trio.open_nursery() as nursery:
             for number, front in enumerate(self.fronts):
-                serve = partial(trio.serve_tcp, partial(self._serve, number), INTERNAL_PORT, host=front.host)
-                await nursery.start(serve)
+                for port in (INTERNAL_PORT, GRPC_PORT):
+                    accept = partial(self._serve, number, port)
+                    await nursery.start(partial(trio.serve_tcp, accept, port, host=front.host))
             listening.set()
             while not self._is_over:  # noqa: ASYNC110 - another thread sets it
                 await trio.sleep(_LOOK_S)
             nursery.cancel_scope.cancel()
 
-    async def _serve(self, callee: int, stream: trio.SocketStream) -> None:
-        caller = self._caller(stream.socket.getpeername()[1])
+    async def _serve(self, callee: int, port: int, stream: trio.SocketStream) -> None:
+        caller = self._caller(stream.socket.getpeername()[1]) if port == INTERNAL_PORT else _CLIENT
         try:
-            onward = await trio.open_tcp_stream(self.places[callee].host, INTERNAL_PORT)
+            onward = await trio.open_tcp_stream(self.places[callee].host, port)
         except OSError:
             return
         async with stream, onward, trio.open_nursery() as nursery:

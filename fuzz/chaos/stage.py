@@ -109,11 +109,14 @@ class Stage:
 
         self.cluster.until(f"{broker.node_id} is readmitted", readmitted, SETTLED_S)
 
-    def grow(self) -> LocalBroker:
-        """Have one more broker join, and give it a replica of each topic's first partition."""
-        newcomer = self.spare
-        newcomer.start()
-        self.cluster.brokers[newcomer.node_id] = newcomer
+    def begin_another(self) -> LocalBroker:
+        """Have one more broker join."""
+        self.spare.start()
+        self.cluster.brokers[self.spare.node_id] = self.spare
+        return self.spare
+
+    def give_replicas(self, newcomer: LocalBroker) -> None:
+        """Give a broker a replica of each topic's first partition, once it has joined."""
         newcomer.await_ready()
         others = [broker.node_id for broker in self.brokers if broker is not newcomer][: self.factor - 1]
         replicas = [newcomer.node_id, *others]
@@ -128,7 +131,6 @@ class Stage:
 
         self.cluster.until("replicas are given to the newcomer", moved, SETTLED_S)
         self.cluster.until("the newcomer has its replicas", has_arrived, SETTLED_S)
-        return newcomer
 
     def clear(self) -> None:
         """End whatever runs, whatever it is doing."""
@@ -165,7 +167,13 @@ def staged(folder: Path, count: int, *, by_proxies: bool = False) -> Iterator[St
         peers = ",".join(f"{broker.node_id}@{reached_at(at)}" for at, broker in enumerate(brokers[:-1]))
         for at, broker in enumerate(brokers):
             found = ["--peers", peers] if broker is not brokers[-1] else ["--join", reached_at(0)]
-            broker.flags = ["--internal", broker.internal_address, "--advertise", reached_at(at).partition(":")[0], *found]
+            broker.flags = [
+                "--internal",
+                broker.internal_address,
+                "--advertise",
+                reached_at(at).partition(":")[0],
+                *found,
+            ]
         del cluster.brokers[brokers[-1].node_id]
         stage = Stage(cluster, brokers[-1], net, network, reached_at)
         stack.callback(stage.clear)

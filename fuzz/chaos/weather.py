@@ -6,6 +6,7 @@ anything; a cluster that does not get well in time is.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import trio
 from attrs import define, field
@@ -41,8 +42,8 @@ class Weather:
                 for fault in faults:
                     await trio.sleep_until(begun + fault.at_s)
                     if fault.kind in ALONE:
-                        await self._until_calm()
-                        await self._strike(fault, await self._victim(fault))
+                        if await self._is_well(fault):
+                            await self._strike(fault, await self._victim(fault))
                     else:
                         victim = await self._victim(fault)
                         self.active[victim.node_id] = fault.kind
@@ -63,10 +64,16 @@ class Weather:
                     return brokers[number]
             await self._calmed.wait()
 
-    async def _until_calm(self) -> None:
+    async def _is_well(self, fault: Fault) -> bool:
+        """Wait until nothing is wrong and all is in sync; a cluster of which that does not come true is at fault."""
         while self.active:
             await self._calmed.wait()
-        await trio.to_thread.run_sync(self.stage.settle)
+        try:
+            await _wait(self.stage.settle)
+        except BenchError as error:
+            self.stage.defects.append(f"the cluster did not get well for a {fault.kind}: {error}")
+            return False
+        return True
 
     async def _strike(self, fault: Fault, victim: LocalBroker) -> None:
         name = victim.node_id
@@ -137,9 +144,15 @@ class Weather:
         await trio.to_thread.run_sync(self.stage.empty, victim)
         await trio.sleep(fault.lasts_s)
         self.stage.start(victim)
-        await trio.to_thread.run_sync(self.stage.readmit, victim)
-        await trio.to_thread.run_sync(self.stage.settle)
+        await _wait(partial(self.stage.readmit, victim))
+        await _wait(self.stage.settle)
 
     async def _grow(self, _fault: Fault, _victim: LocalBroker) -> None:
-        await trio.to_thread.run_sync(self.stage.grow)
-        await trio.to_thread.run_sync(self.stage.settle)
+        newcomer = self.stage.begin_another()
+        await _wait(partial(self.stage.give_replicas, newcomer))
+        await _wait(self.stage.settle)
+
+
+async def _wait(until: Callable[[], object]) -> None:
+    """Wait in a thread for something that starts and ends nothing, and that is left alone when everything ends."""
+    await trio.to_thread.run_sync(until, abandon_on_cancel=True)
