@@ -35,8 +35,8 @@ from goqueue.transports.client.errors import ClientError, NoDeadLetters
 _PARTITIONS = {LOG: 4, JOBS: 3}
 _FSYNCS = ("every", "interval", "none")
 _LETTERS = f"{JOBS}.dlq"
-# How long a cluster that nothing befalls may take until all is well, and readers until they were given everything.
-SETTLED_S, DRAINED_S = 90.0, 120.0
+# How long a cluster that nothing befalls may take until all is well, and readers may be given nothing that is missing.
+SETTLED_S, DRAINED_S = 90.0, 60.0
 _FINAL = "final"
 
 
@@ -177,12 +177,14 @@ class Storm:
         self.stage.look()
 
     async def _drain(self) -> None:
-        """Let readers be given everything, for a while, and note that they should have been."""
+        """Let readers be given everything, as long as they are given anything, and note that they should have been."""
         crew = self.crew
         readers = [("r0", LOG), ("r1", LOG), ("r2", JOBS), (READERS, LOG), (WORKERS, JOBS), (KEYED, JOBS)]
-        with trio.move_on_after(DRAINED_S):
-            while any(crew.missing(topic, reader) for reader, topic in readers):
+        while any(crew.missing(topic, reader) for reader, topic in readers):
+            with trio.move_on_after(DRAINED_S) as patience:
                 await crew.news.wait()
+            if patience.cancelled_caught:
+                break
         await self._read_letters()
         for reader, topic in readers:
             group = reader if reader in (READERS, WORKERS, KEYED) else ""

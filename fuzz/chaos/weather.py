@@ -5,6 +5,7 @@ that come due meanwhile come a little later. A fault that could not be brought a
 anything; a cluster that does not get well in time is.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -31,6 +32,7 @@ class Weather:
     # What is wrong, by the node that it has befallen.
     active: dict[str, str] = field(factory=dict)
     done: int = 0
+    _cuts: Counter[tuple[int, int]] = field(factory=Counter)
     _calmed: trio.Event = field(factory=trio.Event)
 
     async def rage(self, faults: list[Fault]) -> None:
@@ -133,12 +135,23 @@ class Weather:
         if fault.cut == "rift":
             pairs = [(others[0], place), (place, others[0])]
         for pair in pairs:
-            net.cut(*pair)
+            self._cut_once(pair)
         try:
             await trio.sleep(fault.lasts_s)
         finally:
             for pair in pairs:
-                net.mend(*pair)
+                self._mend_once(pair)
+
+    def _cut_once(self, pair: tuple[int, int]) -> None:
+        """Two faults may cut the same direction: it is cut by the first, and mended with the last."""
+        self._cuts[pair] += 1
+        if self._cuts[pair] == 1:
+            self.stage.net.cut(*pair)
+
+    def _mend_once(self, pair: tuple[int, int]) -> None:
+        self._cuts[pair] -= 1
+        if self._cuts[pair] == 0:
+            self.stage.net.mend(*pair)
 
     async def _wipe(self, fault: Fault, victim: LocalBroker) -> None:
         await trio.to_thread.run_sync(self.stage.empty, victim)

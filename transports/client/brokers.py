@@ -183,6 +183,21 @@ class Brokers:
 
         Raises ClientError, with the name of the topic that it is about.
         """
+        return (await self.call_doubting(method, request, kind, topic, once=once))[0]
+
+    async def call_doubting(
+        self,
+        method: str,
+        request: Any,  # noqa: ANN401 - of any class of messages
+        kind: type[T],
+        topic: str = "",
+        *,
+        once: bool = False,
+    ) -> tuple[T, bool]:
+        """The same, and whether an attempt may have been carried out before the one that was answered.
+
+        That matters where an answer refuses a part of what was asked: the earlier attempt may have done it.
+        """
         loop, body = self.loop, CODEC.encode(request)
         due = loop.now() + self.timeout_ns
         backoff, attempts, is_in_doubt = Backoff(self.random), 0, False
@@ -203,7 +218,7 @@ class Brokers:
             decoded: T = CODEC.decode(kind, reply)
         except WireError as error:
             raise bad_reply(kind.__name__, error, topic) from error
-        return decoded
+        return decoded, is_in_doubt
 
     async def _attempt(self, channel: Channel, path: str, body: bytes, due: int, *, once: bool) -> bytes:
         """Make a call once; a broker that takes long over what may be repeated is given up for another one."""

@@ -81,13 +81,16 @@ class Commits:
         request = CommitOffsets(self._group, membership.member_id, membership.generation, wanted)
         try:
             message = groups.commit_offsets_message(request)
-            reply = await self._brokers.call("Groups/Commit", message, v1.CommitReply, self._group)
+            reply, is_in_doubt = await self._brokers.call_doubting(
+                "Groups/Commit", message, v1.CommitReply, self._group
+            )
         except ClientError as error:
-            return Failure(error.code, str(error), error.field)
+            return Failure(error.code, str(error), error.field, outcome=error.outcome)
         failures: dict[Slot, Failure] = {}
         for each in groups.read_committed_offsets(reply).refusals:
             why = each.refusal
-            failures[each.topic, each.partition] = Failure(str(why.code), why.message, why.field, why.retry_after_ms)
+            failure = Failure(str(why.code), why.message, why.field, why.retry_after_ms)
+            failures[each.topic, each.partition] = failure.in_doubt() if is_in_doubt else failure
         return failures
 
     def _tell(self) -> None:

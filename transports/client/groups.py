@@ -12,7 +12,7 @@ from attrs import define
 
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import Brokers
-from goqueue.transports.client.errors import CommitFailed, error_of, refusal_failure
+from goqueue.transports.client.errors import ClientError, CommitFailed, error_of, refusal_failure
 from goqueue.transports.client.settings import SettingFound, SettingGiven, settings_found, settings_given
 from goqueue.transports.client.times import MILLISECOND, milliseconds_of, moment_of, wall_ms
 
@@ -136,14 +136,14 @@ class Groups:
         """Say how far a group without members has come; it is made if there is none. Raises CommitFailed."""
         wanted = [v1.PartitionOffset(topic, partition, offset) for (topic, partition), offset in offsets.items()]
         request = v1.CommitRequest(group=group, offsets=wanted)
-        reply = await self._brokers.call("Groups/Commit", request, v1.CommitReply, group)
+        reply, is_in_doubt = await self._brokers.call_doubting("Groups/Commit", request, v1.CommitReply, group)
         if reply.refusals:
-            raise CommitFailed(
-                {
-                    (each.partition.topic, each.partition.partition): error_of(refusal_failure(each.refusal))
-                    for each in reply.refusals
-                }
-            )
+            failures: dict[tuple[str, int], ClientError] = {}
+            for each in reply.refusals:
+                failure = refusal_failure(each.refusal)
+                slot = each.partition.topic, each.partition.partition
+                failures[slot] = error_of(failure.in_doubt() if is_in_doubt else failure)
+            raise CommitFailed(failures)
 
     async def alter(self, group: str, config: Mapping[str, SettingGiven]) -> Group:
         """Change settings; None takes one back to its default."""

@@ -41,7 +41,7 @@ class Crew:
     # What was acknowledged, by topic, and what each reader or group was given of it.
     acknowledged: dict[str, set[str]] = field(factory=dict)
     seen: dict[str, set[str]] = field(factory=dict)
-    # Set, and another one, whenever a reader was given something.
+    # Set, and another one, whenever a reader was given something for the first time.
     news: trio.Event = field(factory=trio.Event)
 
     def random(self, process: str) -> Random:
@@ -63,9 +63,11 @@ class Crew:
 
     def saw(self, reader: str, values: list[str]) -> None:
         """A reader was given these."""
-        self.seen.setdefault(reader, set()).update(values)
-        self.news.set()
-        self.news = trio.Event()
+        seen = self.seen.setdefault(reader, set())
+        if not seen.issuperset(values):
+            seen.update(values)
+            self.news.set()
+            self.news = trio.Event()
 
     def missing(self, topic: str, reader: str) -> int:
         """How much of what was acknowledged in a topic a reader was not given yet."""

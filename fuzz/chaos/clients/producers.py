@@ -14,7 +14,7 @@ from goqueue.transports.client.errors import ClientError
 from goqueue.transports.client.messages import Published
 from goqueue.transports.client.producer import Pending, Producer
 
-_KEYS = 12
+_KEYS = 40
 _FILLER = b"." * 80
 _UNSETTLED_MAX = 2_000
 _DELAYS_MS = (200, 1_000, 3_000)

@@ -90,7 +90,7 @@ class Worker:
         try:
             drawn = self._random.random()
             if self.crew.stopping.is_set() or drawn < 0.75:
-                await trio.sleep(self._random.uniform(0.0, 0.05))
+                await trio.sleep(0.0 if self.crew.stopping.is_set() else self._random.uniform(0.0, 0.05))
                 await self._say(Verb.ACK, message)
             elif drawn < 0.83:
                 delay_ms = self._random.choice((None, 300, 1_500))

@@ -26,6 +26,9 @@ def _partial(
 ) -> Finding | None:
     for at, value in enumerate(values):
         for (topic, partition, offset), sighting in found.places.get(value, {}).items():
+            if topic != batch.asked["topic"]:
+                # A dead letter is a copy of one message, and not of its batch.
+                continue
             slot = topic, partition
             for other, missing in enumerate(values):
                 place = offset - at + other

@@ -1,12 +1,13 @@
 """Where a group goes by keys, a message is given only when those of its key that lie before it are done with.
 
-Of a message that lies before, somebody must have been given it or acknowledged it *after* the later one was given, and
-nobody may have asked to settle it before: only then was it certainly neither settled nor a dead letter at that moment.
+Of a message that lies before, somebody must have had it under a certain lease when the later one was given, or have
+been leased it after that, and nobody may have asked to settle it before: only then was it certainly neither settled nor
+a dead letter at that moment. That an acknowledgement was taken later shows nothing: it is taken of what is settled.
 """
 
 from collections.abc import Iterator
 
-from goqueue.fuzz.histories.operation import NEVER, End, Operation, Terms, Verb
+from goqueue.fuzz.histories.operation import NEVER, Operation, Terms
 from goqueue.fuzz.histories.queue.deliveries import Deliveries, Delivery, Spot
 from goqueue.fuzz.histories.verdict import Finding
 
@@ -41,11 +42,6 @@ def disordered_keys(deliveries: Deliveries, terms: Terms) -> Iterator[Finding]:
 def _open_until(deliveries: Deliveries, spot: Spot, given: list[Delivery]) -> _Open:
     """Until when a message was certainly not done with, and the operation that shows it."""
     settled = min((one.operation.asked_ns for one in deliveries.settled(spot)), default=NEVER)
-    lives = [(one.since_ns, one.operation) for one in given]
-    lives += [
-        (one.operation.asked_ns, one.operation)
-        for one in deliveries.said.get(spot, ())
-        if one.operation.verb is Verb.ACK and one.end is End.OK
-    ]
+    lives = [(max(one.since_ns, deliveries.certain_until(one)), one.operation) for one in given]
     last_ns, last = max(lives, key=lambda one: one[0])
     return min(settled, last_ns), last

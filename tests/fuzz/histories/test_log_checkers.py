@@ -226,6 +226,13 @@ def batch_whose_other_half_nobody_came_to(story: Story) -> None:
     story.poll("r", 3, "x", at=3)
 
 
+def one_of_a_batch_is_a_dead_letter(story: Story) -> None:
+    story.publish("p", 3, "x", "y")
+    story.poll("r", 3, "x", "y", at=3)
+    part = {"topic": "orders.dlq", "partition": 0, "begin": 0, "position": 1, "messages": [(0, "y")]}
+    story.ok(story.begin("r", Verb.POLL, group=""), parts=[part])
+
+
 def commit_under_way_is_seen_or_not(story: Story) -> None:
     commit = story.begin("m", Verb.COMMIT, group="g", offsets=[(TOPIC, 0, 2)])
     story.committed("n", 2)
@@ -265,7 +272,8 @@ def acknowledged_by_one_node(story: Story) -> None:
     "add",
     [
         numbers_are_missing, outcome_is_unknown, sent_again_after_a_refusal, begins_in_the_middle, assigned_anew,
-        there_is_nothing_in_a_gap, batch_whose_other_half_nobody_came_to, commit_under_way_is_seen_or_not,
+        there_is_nothing_in_a_gap, batch_whose_other_half_nobody_came_to, one_of_a_batch_is_a_dead_letter,
+        commit_under_way_is_seen_or_not,
         commit_below_changes_nothing, commit_that_was_refused, topic_that_forgets, topic_that_was_deleted,
         acknowledged_by_one_node,
     ],

@@ -78,6 +78,14 @@ def key_beside_its_elder(story: Story) -> None:
     story.settle(Verb.ACK, first)
 
 
+def key_before_its_elder_is_tried_again(story: Story) -> None:
+    story.publish("p", 2, "c", key="k")
+    story.publish("p", 3, "d", key="k")
+    story.settle(Verb.NACK, story.receive("w", 2, "c", key="k", group=KEYED), delay_ms=None)
+    story.receive("v", 3, "d", key="k", group=KEYED)
+    story.receive("w", 2, "c", key="k", attempt=2, group=KEYED)
+
+
 def refused_and_given(story: Story) -> None:
     story.fail(story.asks_publish("p", "x"))
     story.receive("w", 2, "x")
@@ -98,6 +106,7 @@ ANOMALIES: list[tuple[Callable[[Story], None], str]] = [
     (before_it_was_due, "early-delivery"),
     (tried_again_too_soon, "early-retry"),
     (key_beside_its_elder, "key-out-of-order"),
+    (key_before_its_elder_is_tried_again, "key-out-of-order"),
     (refused_and_given, "aborted-read"),
     (given_and_published_by_nobody, "unexpected"),
 ]
@@ -184,6 +193,16 @@ def key_whose_elder_nobody_knows_of(story: Story) -> None:
     story.receive("v", 3, "d", key="k", group=KEYED)
 
 
+def key_whose_elder_is_acknowledged_once_more(story: Story) -> None:
+    """It expired meanwhile, and who acknowledges what is settled is told that it is."""
+    story.publish("p", 2, "c", key="k", ttl=True)
+    story.publish("p", 3, "d", key="k")
+    first = story.receive("w", 2, "c", key="k", left_ms=5, group=KEYED)
+    story.wait(10)
+    story.receive("v", 3, "d", key="k", group=KEYED)
+    story.settle(Verb.ACK, first)
+
+
 def later_and_in_time(story: Story) -> None:
     story.publish_later("p", 0, "late", 500)
     story.wait(500)
@@ -195,7 +214,8 @@ def later_and_in_time(story: Story) -> None:
     [
         lease_that_ran_out, lease_that_was_given_back, lease_that_may_have_been_given_back,
         lease_of_a_member_that_left, acknowledgement_that_was_refused, extension_that_was_shorter, dead_letter,
-        cancelled, key_after_its_elder, key_whose_elder_nobody_knows_of, later_and_in_time,
+        cancelled, key_after_its_elder, key_whose_elder_nobody_knows_of,
+        key_whose_elder_is_acknowledged_once_more, later_and_in_time,
     ],
 )  # fmt: skip
 def test_what_leases_allow_is_no_anomaly(add: Callable[[Story], None]) -> None:
