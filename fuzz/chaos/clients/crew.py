@@ -6,7 +6,7 @@ should have gone on by itself notes that as `trouble`, which is no verdict, and 
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 
 import trio
@@ -18,11 +18,11 @@ from goqueue.core.verbs import Code, Outcome
 from goqueue.fuzz.histories.operation import Operation
 from goqueue.fuzz.histories.recorder import Recorder
 from goqueue.transports.client.connection import Connection
-from goqueue.transports.client.errors import ClientError
+from goqueue.transports.client.errors import ClientError, ConnectionLost
 
 LOG, JOBS = "log", "jobs"
 READERS, WORKERS, KEYED, LEDGER = "readers", "workers", "keyed", "ledger"
-_AGAIN_S = 0.3
+_AGAIN_S, _CONNECTED_S = 0.3, 20.0
 _TROUBLE_MAX = 200
 
 
@@ -50,8 +50,19 @@ class Crew:
 
     @asynccontextmanager
     async def connection(self, process: str) -> AsyncIterator[Connection]:
-        """A connection of a client's own."""
-        async with goqueue.connect(self.addresses, random=self.random(f"{process}/connection")) as gq:
+        """A connection of a client's own; where nobody answers at first it is tried again for a while."""
+        async with AsyncExitStack() as stack:
+            until = trio.current_time() + _CONNECTED_S
+            while True:
+                connecting = goqueue.connect(self.addresses, random=self.random(f"{process}/connection"))
+                try:
+                    gq = await stack.enter_async_context(connecting)
+                    break
+                except ConnectionLost:
+                    # No broker answers.
+                    if trio.current_time() > until:
+                        raise
+                await trio.sleep(_AGAIN_S)
             yield gq
 
     def conclude(self, operation: Operation, error: ClientError) -> None:

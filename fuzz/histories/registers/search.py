@@ -42,39 +42,78 @@ class _Node:
 
 def search(model: Model, events: Sequence[Event], tried_max: int = TRIED_MAX) -> Answer:
     """Whether the events have an order that the register allows."""
-    head = _list(events)
-    certain = sum(one.is_certain for one in events)
-    state: Hashable = model.initial
-    taken, tried = 0, {(0, state)}
-    stack: list[tuple[_Node, Hashable]] = []
-    at = head.after
-    while certain:
+    attempt = _Attempt(model, events)
+    tried = {(0, model.initial)}
+    at = attempt.see_all()
+    while attempt.certain:
         if at is not None and at.is_begin:
             event = events[at.event]
-            stepped = model.step(state, event)
-            key = (taken | 1 << at.event, stepped[0]) if stepped is not None else None
-            is_worth = event.is_certain or (stepped is not None and stepped[0] != state)
+            stepped = model.step(attempt.state, event)
+            key = (attempt.taken | 1 << at.event, stepped[0]) if stepped is not None else None
+            is_worth = event.is_certain or (stepped is not None and stepped[0] != attempt.state)
             if key is not None and is_worth and key not in tried:
                 if len(tried) >= tried_max:
                     return Answer.TIRED
                 tried.add(key)
-                stack.append((at, state))
-                taken, state = key
-                certain -= event.is_certain
-                _lift(at)
-                at = head.after
+                attempt.take(at, key[1])
+                at = attempt.see_all()
             else:
                 at = at.after
             continue
-        if not stack:
-            return Answer.NO
         # An end that nobody can go past, or the end of the list: what was taken last was taken too early.
-        last, state = stack.pop()
-        taken &= ~(1 << last.event)
-        certain += events[last.event].is_certain
-        _put_back(last)
+        last = attempt.take_back()
+        if last is None:
+            return Answer.NO
         at = last.after
     return Answer.YES
+
+
+class _Attempt:
+    """An order as far as it has come: what was taken, and what the register then holds.
+
+    What only looks at the register, and may by now, is taken as soon as it sees what is there: it changes nothing,
+    so to take it later cannot help, and whoever takes back what came before takes it back as well.
+    """
+
+    def __init__(self, model: Model, events: Sequence[Event]) -> None:
+        self.state: Hashable = model.initial
+        self.taken = 0
+        self.certain = sum(one.is_certain for one in events)
+        self._model = model
+        self._events = events
+        self._head = _list(events)
+        # What was taken, what the register held before, and whether it was by choice.
+        self._stack: list[tuple[_Node, Hashable, bool]] = []
+
+    def see_all(self) -> _Node | None:
+        """Take all that looks at the register and sees what is there; what is first in the list after that."""
+        at = self._head.after
+        while at is not None and at.is_begin:
+            event, after = self._events[at.event], at.after
+            if event.kind in OBSERVING and self._model.step(self.state, event) is not None:
+                self.take(at, self.state, by_choice=False)
+                after = self._head.after if after is at.end else after
+            at = after
+        return self._head.after
+
+    def take(self, node: _Node, state: Hashable, *, by_choice: bool = True) -> None:
+        """An event happens."""
+        self._stack.append((node, self.state, by_choice))
+        self.taken |= 1 << node.event
+        self.state = state
+        self.certain -= self._events[node.event].is_certain
+        _lift(node)
+
+    def take_back(self) -> _Node | None:
+        """Undo the last choice and what followed from it; None where there was none."""
+        while self._stack:
+            node, self.state, by_choice = self._stack.pop()
+            self.taken &= ~(1 << node.event)
+            self.certain += self._events[node.event].is_certain
+            _put_back(node)
+            if by_choice:
+                return node
+        return None
 
 
 def _list(events: Sequence[Event]) -> _Node:
