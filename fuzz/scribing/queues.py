@@ -148,8 +148,10 @@ class Queues:
     def _cancel(self, process: str, request: CancelDelayed) -> list[Operation]:
         at = request.topic, request.partition, request.offset
         for later in self._recorder.history.of(Verb.PUBLISH_LATER):
+            # What was due already was delivered at once, and has an offset in the log.
             if (
                 later.is_ok
+                and later.told["due_ms"] >= 0
                 and (later.asked["topic"], later.told["partition"]) == at[:2]
                 and at[2] in later.told["offsets"]
             ):

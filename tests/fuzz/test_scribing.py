@@ -34,7 +34,12 @@ def seen_with(plant: str, seed: int) -> History:
 
 
 @pytest.mark.parametrize(
-    ("plant", "anomaly"), [("lease-not-fenced", "double-lease"), ("offset-commit-lost", "stale-commit")]
+    ("plant", "anomaly"),
+    [
+        ("lease-not-fenced", "double-lease"),
+        ("offset-commit-lost", "stale-commit"),
+        ("schedule-moved-twice", "duplicate"),
+    ],
 )
 def test_a_planted_bug_is_found_by_the_history_alone(plant: str, anomaly: str) -> None:
     found: set[str] = set()
