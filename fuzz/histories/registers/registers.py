@@ -4,6 +4,9 @@ An answer about a topic's settings may be as old as the node that gave it is beh
 beginning of the history, and only must not be of what never was. That a topic is there already, or is not there, is
 what the controller says of a change, and counts like the change. Offsets are the coordinator's, and never old.
 
+A topic that is made and deleted before its maker is answered is answered as one that is not there. So a refusal of that
+kind leaves open whether it was made.
+
 An offset of a group that was deleted, or reset with an unknown outcome, is not judged, and neither are the offsets of a
 topic that was deleted: nobody outside can tell which one they were of.
 """
@@ -98,7 +101,8 @@ def _topics(history: History) -> dict[str, list[Event]]:
 
 def _of_topic(one: Operation) -> Event | None:
     is_description = one.verb is Verb.DESCRIBE
-    if one.end is End.FAIL:
+    is_made_and_gone = one.verb is Verb.CREATE and one.code == Code.TOPIC_NOT_FOUND
+    if one.end is End.FAIL and not is_made_and_gone:
         said = {str(Code.TOPIC_NOT_FOUND): "not there", str(Code.TOPIC_EXISTS): "there"}.get(one.code)
         return None if said is None else _event(said, None, one, one.end, may_be_old=is_description)
     if is_description:
@@ -111,6 +115,5 @@ def _of_topic(one: Operation) -> Event | None:
     given = {name: None if value is None else str(value) for name, value in one.asked["config"].items()}
     if one.verb is Verb.ALTER:
         return _event("alter", given, one, one.end)
-    return _event(
-        "create", frozenset((name, value) for name, value in given.items() if value is not None), one, one.end
-    )
+    settings = frozenset((name, value) for name, value in given.items() if value is not None)
+    return _event("create", settings, one, End.INFO if is_made_and_gone else one.end)

@@ -175,7 +175,7 @@ def test_an_alteration_that_is_lost_is_found() -> None:
     created(story, fsync="interval")
     described(story, "interval")
     assert story.verdict().result is Result.VALID
-    created(story, code="topic_not_found")
+    story.fail(story.begin("x", Verb.ALTER, topic="t", config={"fsync": "none"}), "topic_not_found")
     assert story.anomalies() == {"not-linearizable"}
 
 
@@ -197,6 +197,17 @@ def test_a_change_of_unknown_outcome_may_come_later() -> None:
     created(story, fsync="none")
     described(story, "none")
     assert story.verdict().result is Result.VALID, story.verdict().text()
+
+
+def test_a_topic_that_is_gone_before_its_maker_is_answered_was_there() -> None:
+    story = topic_story()
+    deleted(story)
+    making = story.begin("x", Verb.CREATE, topic="t", config={"fsync": "none"})
+    deleted(story)
+    story.fail(making, "topic_not_found")
+    assert story.verdict().result is Result.VALID, story.verdict().text()
+    deleted(story)
+    assert story.anomalies() == {"not-linearizable"}
 
 
 def test_settings_are_compared_by_the_model() -> None:
