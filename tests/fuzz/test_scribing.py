@@ -84,20 +84,22 @@ def test_the_history_of_a_world_is_written_and_judged_again(tmp_path: Path) -> N
 
 def test_histories_of_worlds_have_something_of_everything() -> None:
     """Else their checkers would look at nothing."""
-    verbs: set[str] = set()
-    for seed in (*range(12), 41, 45, 55, 56, 60, 66, 68, 78, 93):
+    missing = {
+        "publish", "publish_later", "poll", "assign", "commit", "committed", "reset", "receive", "ack", "nack",
+        "reject", "extend", "release", "leave", "create", "alter", "delete", "describe",
+    }  # fmt: skip
+    for seed in range(150):
         world = World(seed, Case(seed, nodes=1).options())
         world.begin()
         while world.steps < world.options.steps and world.step():
             pass
         world.close()
         history = world.scribe.recorder.history
-        verbs |= {one.verb for one in history.operations if one.is_ok}
+        missing -= {one.verb for one in history.operations if one.is_ok}
         assert [*lines_of(read_history(lines_of(history)))] == [*lines_of(history)]
-    assert verbs >= {
-        "publish", "publish_later", "poll", "assign", "commit", "committed", "reset", "receive", "ack",
-        "nack", "reject", "extend", "release", "leave", "create", "alter", "delete", "describe",
-    }  # fmt: skip
+        if not missing:
+            return
+    pytest.fail(f"150 worlds, and none of their clients saw {missing}")
 
 
 def test_a_history_is_of_one_world(tmp_path: Path) -> None:
