@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field
 
 from goqueue.core.calls import Reply
+from goqueue.core.cluster.verbs import RegisterNode
 from goqueue.core.errors import ProtocolError
 from goqueue.core.forwarding.answers import is_answer
 from goqueue.core.forwarding.messages import (
@@ -150,6 +151,10 @@ class Outgoing:
             sent = peer.sent.get(number)
             if sent is None:
                 continue
+            if isinstance(sent.letter.request, RegisterNode):
+                # Whoever registers may know no more than which process was there when it was last told anything, and is
+                # told nothing else before it is registered. It may register twice.
+                sent.letter.life = ANY_LIFE
             if sent.letter.life in (ANY_LIFE, message.life):
                 sent.letter.floor, sent.asked_at = peer.raised_floor(), now
                 self._post(sender, sent.letter)

@@ -388,6 +388,22 @@ def test_a_node_that_joins_asks_another_one_when_the_first_knows_nobody() -> Non
     assert [name for name in "abc" if nodes[name].taken] == ["c"]
 
 
+def test_a_node_registers_with_a_controller_of_which_it_knows_an_earlier_process() -> None:
+    nodes = cluster()
+    controller = nodes["c"]
+    controller.incarnation += 100
+    controller.begin()
+    for name in "bc":
+        nodes.agree(nodes._registered("c"), only=name)
+    nodes["a"].ask(-12, RegisterNode("a", 1000, "disk"))
+    nodes["a"].ask(1, CreateTopic("made", 1))
+    nodes.run()
+    assert nodes["a"].answers[-12] == USUAL[RegisterNode]
+    refusal = nodes["a"].answers[1]
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.OUTCOME_UNKNOWN
+
+
 def test_a_node_that_joins_and_has_met_nobody_is_refused() -> None:
     nodes = cluster()
     nodes["a"].state.nodes.clear()
