@@ -34,14 +34,20 @@ from goqueue.fuzz.histories.operation import Operation, Verb
 from goqueue.fuzz.histories.recorder import Recorder
 from goqueue.fuzz.history import Message, name_of, records_in, sent_in
 from goqueue.fuzz.scribing.translation import Translation
+from goqueue.fuzz.workloads.visitor import VISITED
 
 # The settings that histories know of.
 _SETTINGS = ("fsync", "cleanup", "retention_hours", "retention_bytes")
+
 Place = tuple[str, str, int]
 
 
 class Streams:
-    """See the module; of `shared` groups the offsets are the broker's own, and nobody commits them."""
+    """See the module; of `shared` groups the offsets are the broker's own, and nobody commits them.
+
+    Groups that visitors leave behind are forgotten after a while, which `checkers/forgetting.py` judges and a history
+    cannot.
+    """
 
     def __init__(self, recorder: Recorder, shared: set[str]) -> None:
         self._recorder = recorder
@@ -177,8 +183,12 @@ class Streams:
 
     # --- offsets
 
+    def _is_beside(self, group: str) -> bool:
+        """Whether nothing is written down of what a group has committed."""
+        return group in self._shared or group.startswith(VISITED)
+
     def _commit(self, process: str, request: CommitOffsets) -> list[Operation]:
-        if request.group in self._shared:
+        if self._is_beside(request.group):
             return []
         rows = [(one.topic, one.partition, one.offset) for one in request.offsets]
         return [self._recorder.begin(process, Verb.COMMIT, group=request.group, offsets=rows)]
@@ -188,7 +198,7 @@ class Streams:
         self._recorder.ok(operations[0], refused=refused)
 
     def _ask_offsets(self, process: str, request: FetchOffsets) -> list[Operation]:
-        if request.group in self._shared:
+        if self._is_beside(request.group):
             return []
         return [self._recorder.begin(process, Verb.COMMITTED, group=request.group)]
 
