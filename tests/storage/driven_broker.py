@@ -1,5 +1,6 @@
 """A node and its disk in a test's hands: turns by hand, work run or held back, time that only moves when told."""
 
+import os
 from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
@@ -8,6 +9,7 @@ from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
+from goqueue.core.secrets import Secrets
 from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Caller, CreateTopic, Fetch, Fetched, NewRecord, Publish, Refusal
 from goqueue.storage.disk import Disk
@@ -28,7 +30,8 @@ class DrivenBroker:
         self.now = 0
         self.reports: list[str] = []
         self.store = Store(disk)
-        self.node = Node(NodeOptions(recent_bytes=0, thresholds=THRESHOLDS), Clock(0, WALL_MS), 0)
+        options = NodeOptions(recent_bytes=0, secrets=Secrets(os.urandom), thresholds=THRESHOLDS)
+        self.node = Node(options, Clock(0, WALL_MS), 0)
         self.disk = NodeDisk(self.node, self.store, self.reports.append)
         self.held: list[Work] = []
         self._answers: dict[int, Reply] = {}
