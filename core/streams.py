@@ -13,6 +13,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.leading import Follower
 from goqueue.core.led import Led
 from goqueue.core.log.effects import Effect, SyncToken
+from goqueue.core.log.log import LogUnsound
 from goqueue.core.partition.partition import Partition
 from goqueue.core.reads import Reads
 from goqueue.core.replication.replica import Replica
@@ -80,7 +81,7 @@ class Streams:
     def roll_side(self, now: int, to: int, request: RollSide) -> None:
         """Have the next batch begin a segment."""
         partition = self._led.partition(request.topic, request.partition, request.side)
-        if isinstance(partition, Partition) and partition.log.unsound is None:
+        if isinstance(partition, Partition) and _takes_writes(partition):
             partition.roll(now)
             self.touch(partition)
         self._answer(to, partition if isinstance(partition, Refusal) else None)
@@ -88,7 +89,7 @@ class Streams:
     def trim_side(self, now: int, to: int, request: TrimSide) -> None:
         """Let go of whole segments before an offset."""
         partition = self._led.partition(request.topic, request.partition, request.side)
-        if isinstance(partition, Partition) and partition.log.unsound is None:
+        if isinstance(partition, Partition) and _takes_writes(partition):
             partition.log.delete_before(now, request.offset)
             self.touch(partition)
         self._answer(to, partition if isinstance(partition, Refusal) else None)
@@ -217,3 +218,12 @@ class Streams:
             del self._unsettled[partition.log.stream]
             self._rooms.opened(now, partition)
         self._rooms.news(now, partition)
+
+
+def _takes_writes(partition: Partition) -> bool:
+    """Whether a stream can be written: its disk has not failed, and the node is not about to stop."""
+    try:
+        partition.log.refuse_if_unsound()
+    except LogUnsound:
+        return False
+    return True

@@ -11,7 +11,7 @@ from random import Random
 import attrs
 from attrs import define
 
-from goqueue.fuzz.options import CALAMITIES, Options, draw_cluster, draw_options, draw_thresholds
+from goqueue.fuzz.options import CALAMITIES, Options, draw_cluster, draw_options
 from goqueue.fuzz.plants import PLANTS, planted
 from goqueue.fuzz.sim import Verdict, run_world
 from goqueue.fuzz.world import Watcher
@@ -70,9 +70,7 @@ class Case:
             random = Random(f"{self.seed}/nodes")
             nodes = random.choice((3, 3, 3, 5)) if random.random() < 1 / _CLUSTERS_AMONG else 1
         random = Random(f"{self.seed}/options")
-        options = draw_options(random) if nodes == 1 else draw_cluster(random, nodes)
-        draw_thresholds(random, options)
-        return options
+        return draw_options(random) if nodes == 1 else draw_cluster(random, nodes)
 
     def _keep_faults(self, options: Options, faults: tuple[str, ...]) -> None:
         """Have these faults, all that are wanted and no others."""

@@ -209,6 +209,7 @@ def draw_options(random: Random) -> Options:
     _draw_library(random, options)
     options.hostiles = random.choice((0, 0, 0, 0, 1))
     _draw_visitors(random, options)
+    _draw_thresholds(random, options)
     return options
 
 
@@ -264,10 +265,11 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     if random.random() < 0.3:
         options.calamities += CALAMITIES[-1:]
     _draw_visitors(random, options)
+    _draw_thresholds(random, options)
     return options
 
 
-def draw_thresholds(random: Random, options: Options) -> None:
+def _draw_thresholds(random: Random, options: Options) -> None:
     """What only large brokers do, in most worlds."""
     options.metadata_entries = random.choice((3, 10, 30, 1000))
     options.metadata_entries_a_topic = random.choice((0, 1, 4))

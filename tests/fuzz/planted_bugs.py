@@ -287,8 +287,8 @@ def reads_whose_time_does_not_end(patch: pytest.MonkeyPatch) -> None:
 def duplicates_that_are_not_recognised(patch: pytest.MonkeyPatch) -> None:
     real_judge = producers_module.judge
 
-    def judge(producers: Producers, header: Header) -> Refusal | None:
-        verdict = real_judge(producers, header)
+    def judge(producers: Producers, header: Header, wall_ms: int | None = None) -> Refusal | None:
+        verdict = real_judge(producers, header, wall_ms)
         return None if isinstance(verdict, Produced | Repeated) else verdict
 
     patch.setattr(partition_module, "judge", judge)
@@ -297,8 +297,8 @@ def duplicates_that_are_not_recognised(patch: pytest.MonkeyPatch) -> None:
 def gaps_that_are_let_pass(patch: pytest.MonkeyPatch) -> None:
     real_judge = producers_module.judge
 
-    def judge(producers: Producers, header: Header) -> Produced | Repeated | Refusal | None:
-        verdict = real_judge(producers, header)
+    def judge(producers: Producers, header: Header, wall_ms: int | None = None) -> Produced | Repeated | Refusal | None:
+        verdict = real_judge(producers, header, wall_ms)
         known = producers.last(header.producer_id)
         is_ahead = known is None or header.base_sequence > known[1]
         return None if isinstance(verdict, Refusal) and is_ahead else verdict

@@ -202,7 +202,7 @@ def rejected_and_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def letters_that_are_sent_again(patch: pytest.MonkeyPatch) -> None:
     """The target of a move does not look whether it has it."""
-    patch.setattr(partitions, "judge", lambda producers, header: None)
+    patch.setattr(partitions, "judge", lambda producers, header, wall_ms=None: None)
 
 
 # --- delays

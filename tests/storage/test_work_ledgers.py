@@ -16,7 +16,8 @@ from goqueue.core.groups.verbs import (
     ResetTo,
 )
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import AlterTopic, Code, DeleteTopic, NewRecord, Publish, Refusal
+from goqueue.core.verbs import AlterTopic, Code, DeleteTopic, NewRecord, Publish, Refusal, Side
+from goqueue.core.wishes import RollSide, TrimSide
 from goqueue.core.work.leader import WorkLeader
 from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, WorkDone
 from goqueue.storage.jobs import StreamJob
@@ -146,6 +147,17 @@ def test_what_a_forgotten_poll_was_given_is_handed_back_and_no_attempt_counts() 
     broker.node.forget(to)
     broker.release()
     assert messages(poll(broker, member)) == [(1, b"1", 1)]
+
+
+def test_a_ledger_is_neither_trimmed_nor_rolled_once_the_node_stops() -> None:
+    broker = with_messages(SimulatedDisk(), 2)
+    ack(broker, receipts(poll(broker, join(broker))))
+    broker.node.close(broker.now)
+    streams = broker.node._streams
+    streams.trim_side(broker.now, 1_000, TrimSide("orders", 0, Side.LEDGER, 1))
+    streams.roll_side(broker.now, 1_001, RollSide("orders", 0, Side.LEDGER))
+    broker.settle()
+    assert broker.node.led.streams[LEDGER].log.start_offset == 0
 
 
 def test_a_ledger_that_grew_is_written_anew_and_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
