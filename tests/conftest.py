@@ -21,7 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test waits for a broker that may come, unless it says so.
-os.environ.setdefault("GOQUEUE_WAIT", "0")
+os.environ["GOQUEUE_WAIT"] = "0"
 
 SPARK_TESTS = Path(__file__).parent / "spark"
 WITHOUT_JAVA = pytest.StashKey[int]()
