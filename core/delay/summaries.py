@@ -24,8 +24,12 @@ from goqueue.core.wishes import RollSide, TrimSide
 
 
 def candidates(stream: Partition) -> list[int]:
-    """Where summaries may begin, the last one last."""
-    return [segment.base for segment in stream.log.segments if segment.size]
+    """Where summaries may begin, the last one last.
+
+    The log of a replica has other segments than that of the leader that it was copied from: it may begin within one.
+    """
+    log = stream.log
+    return [segment.base for segment in log.segments if segment.size and segment.base >= log.start_offset]
 
 
 @define(eq=False)

@@ -62,6 +62,24 @@ def test_what_is_pending_outlives_a_crash(survives: float) -> None:
     assert delivered(again) == [b"3000", b"2000"]
 
 
+def test_a_schedule_whose_log_begins_within_a_segment_is_read_from_there() -> None:
+    disk = SimulatedDisk(1)
+    broker = begun(disk)
+    schedule(broker, 1_000, 1_500)
+    broker.later(2)
+    [kept] = schedule(broker, 60_000)
+    # A replica that follows what its leader trims has its own segments.
+    partition = broker.node.led.streams[SCHEDULE]
+    partition.log.delete_before(broker.now, kept)
+    broker.node._streams.touch(partition)
+    broker.settle()
+    broker.close()
+    again = started(disk, broker.now)
+    assert [offset for _, offset in pending(again)] == [kept]
+    again.later(70)
+    assert delivered(again)[-1] == b"60000"
+
+
 def test_a_clean_stop_changes_nothing() -> None:
     disk = SimulatedDisk(1)
     broker = begun(disk)
