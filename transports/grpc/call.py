@@ -218,19 +218,19 @@ class ServerCall:
         if reserved:
             self._exchange.unreserve(reserved)
 
-    async def room(self, size: int, least: int) -> None:
-        """Wait until there is room for a reply of a stream, for as long as that takes."""
+    async def room(self, size: int, least: int) -> int:
+        """Wait for room for a reply of a stream, for as long as that takes; how much it is, for `give_room`."""
         granted = 0
         while not granted:
             granted = await self._exchange.reserve(size, least)
-        self._exchange.unreserve(granted)
+        return granted
 
     def take_room(self, size: int, least: int) -> int:
         """Room for a reply of a stream if there is some at once, to be given back by `give_room`; else 0."""
         return self._exchange.take_room(size, least)
 
     def give_room(self, size: int) -> None:
-        """Give back what `take_room` granted: the reply is here."""
+        """Give back what `take_room` or `room` granted: the reply is here."""
         self._exchange.unreserve(size)
 
     async def relieved(self) -> None:

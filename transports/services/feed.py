@@ -115,6 +115,8 @@ class Feed:
     # Whether somebody rests because there is no room for more, or the client takes nothing.
     is_starved: bool = False
     stirred: Parking = field(factory=Parking)
+    # Room that `resume` has waited for, for the first who takes some.
+    _spare: int = 0
     _resting: list[Source] = field(factory=list)
     is_over: bool = False
 
@@ -149,6 +151,9 @@ class Feed:
 
     def take_room(self, size: int) -> int:
         """Room for a reply of that size, or a smaller one; 0 if there is none, which `resume` then waits for."""
+        if self._spare:
+            room, self._spare = self._spare, 0
+            return room
         room = self._call.take_room(max(size, 1), min(max(size, 1), ROOM_BYTES_LEAST))
         if not room:
             self.is_starved = True
@@ -166,14 +171,26 @@ class Feed:
         if not self.is_roomy:
             self.stirred.wake()
 
-    async def resume(self) -> None:
-        """Once the client has taken enough, and has credit, go on with the sources that rest."""
+    async def resume(self, then: Callable[[], None] = lambda: None) -> None:
+        """Once the client has taken enough, and has credit, go on with the sources that rest, and with `then`.
+
+        Room that was waited for is kept until then: given back at once it would go to the next who waits, and of many
+        who wait none would ever have any.
+        """
         if not self.is_roomy:
             await self._call.relieved()
             self.is_roomy = True
         if self.is_starved:
-            await self._call.room(self.reply_bytes, min(self.reply_bytes, ROOM_BYTES_LEAST))
+            self._spare = await self._call.room(self.reply_bytes, min(self.reply_bytes, ROOM_BYTES_LEAST))
             self.is_starved = False
+        try:
+            self._resume_sources()
+            then()
+        finally:
+            spare, self._spare = self._spare, 0
+            self.give_room(spare)
+
+    def _resume_sources(self) -> None:
         if not self._resting or self.credit.is_used_up:
             return
         resting, self._resting = self._resting, []

@@ -154,8 +154,7 @@ class GroupStream:
     async def _tend(self) -> None:
         while True:
             await self._feed.stirred.wait()
-            await self._feed.resume()
-            self._work.go_on()
+            await self._feed.resume(self._work.go_on)
             self._room.wake()
 
     def _fail(self, why: Refusal) -> None:
