@@ -36,7 +36,7 @@ def is_elsewhere(spark: SparkSession) -> bool:
 
 
 def reached(spark: SparkSession, paths: Sequence[str]) -> list[str]:
-    """Paths of files or folders as tasks find them. Raises UnreachedError where they do not."""
+    """Return the paths that executors can open. Raises UnreachedError if an executor cannot open one of them."""
     if not is_elsewhere(spark):
         return [*paths]
     found = [places.absolute(path) for path in paths]

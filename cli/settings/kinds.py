@@ -277,7 +277,7 @@ def words(length_max: int = 200) -> Kind[str]:
 
 
 def cluster_secrets() -> Kind[ClusterSecrets | None]:
-    """The secrets of a cluster, the current one first; what is wrong with one is said without showing it."""
+    """Parse the secrets of a cluster, the current one first; an error never shows any part of a secret."""
 
     def parse(text: str) -> ClusterSecrets | None:
         found = parse_secrets(text)

@@ -16,7 +16,7 @@ from goqueue.cli.settings.kinds import LIST, NOTHING, NUMBER, TEXT, shown
 
 T = TypeVar("T")
 FLAG, VARIABLE, FILE, DEFAULT = "flag", "variable", "file", "default"
-# What is shown of a secret.
+# `config view` and `config check` print this in the place of a secret.
 HIDDEN_TEXT = "(not shown)"
 
 

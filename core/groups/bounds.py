@@ -30,19 +30,19 @@ class GroupBounds:
 
 
 def groups_refusal(bounds: GroupBounds) -> Refusal:
-    """Why there is no group more."""
+    """Refuse a further group: the node keeps as many as it may."""
     message = f"there are {bounds.groups} groups already (groups.max); delete those that nobody uses"
     return Refusal(Code.QUOTA_EXCEEDED, message, "group")
 
 
 def offsets_refusal(bounds: GroupBounds, name: str) -> Refusal:
-    """Why no offset is kept of one partition more; `name` is that of the field."""
+    """Refuse an offset of a further partition; `name` is the field that the refusal names."""
     message = f"{bounds.offsets} offsets are kept already (groups.maxOffsets); delete groups that nobody uses"
     return Refusal(Code.QUOTA_EXCEEDED, message, name)
 
 
 def members_refusal(group: str, count: int, of_all: int, topics: int) -> Refusal | None:
-    """Why a group takes no member more, with so many of its own, in all groups, and topics that all are to read."""
+    """Refuse a further member when the group, all groups or the topics that members read have reached a bound."""
     if count >= MEMBERS_MAX:
         return Refusal(Code.QUOTA_EXCEEDED, f"group {group} has {MEMBERS_MAX} members already", "group")
     if of_all >= ALL_MEMBERS_MAX:
@@ -52,7 +52,7 @@ def members_refusal(group: str, count: int, of_all: int, topics: int) -> Refusal
 
 
 def topics_refusal(topics: int) -> Refusal | None:
-    """Why members cannot read so many topics in all."""
+    """Refuse when the members of all groups would read too many topics."""
     if topics <= ALL_TOPICS_MAX:
         return None
     message = f"the members of all groups would read more than {ALL_TOPICS_MAX} topics, each counted for itself"

@@ -29,7 +29,7 @@ class Positions:
     offsets: dict[Place, int] = field(factory=dict)
 
     def kept(self) -> Kept:
-        """The form that Spark keeps."""
+        """Return the positions as the JSON object that Spark writes into its checkpoint."""
         found: Kept = {}
         for (topic, partition), offset in sorted(self.offsets.items()):
             found.setdefault(topic, {ID: self.ids[topic]})[str(partition)] = offset

@@ -39,7 +39,7 @@ def _identity(created: TopicCreated) -> str:
 
 
 def _entries(disk: Disk) -> Iterator[Entry]:
-    """What was written of the agreement, also what was not agreed on yet."""
+    """Read all entries of the metadata log, those included that are not committed yet."""
     for segment in list_segments(disk, METADATA_STREAM)[1]:
         for _, batch in sound_batches(disk, METADATA_STREAM, segment):
             term = max(0, read_header(batch).leader_epoch)

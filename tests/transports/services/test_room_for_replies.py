@@ -10,6 +10,7 @@ from google.rpc import status_pb2
 
 from goqueue.core.verbs import Code
 from goqueue.proto import v1
+from goqueue.transports.services.reading import ROOM_BYTES_LEAST
 from tests.transports.services.served_broker import Client, ServedBroker, batch, failure, values, with_broker
 from tests.transports.serving import until
 
@@ -99,5 +100,33 @@ def test_a_subscription_without_room_rests_and_goes_on(tmp_path: Path) -> None:
             nursery.start_soon(make_room)
         assert len(found) == 100
         await until(lambda: budget.held_bytes == 0)
+
+    with_broker(tmp_path, scenario)
+
+
+def test_of_many_subscriptions_that_wait_for_the_same_room_each_has_its_turn(tmp_path: Path) -> None:
+    async def scenario(served: ServedBroker) -> None:
+        budget, found = served.server.buffer_budget, list[int]()
+
+        def work(client: Client) -> None:
+            client.publish_batch(ORDERS)
+            budget.held_bytes += budget.bytes_max
+            threads = [threading.Thread(target=lambda: found.append(len(subscribed(client)))) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        async def make_room() -> None:
+            await until(lambda: budget.waiting_count == 4)
+            # Enough for one of them at a time.
+            budget.held_bytes -= ROOM_BYTES_LEAST
+            budget.relieve()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(served.calls, work)
+            nursery.start_soon(make_room)
+        assert found == [100] * 4
+        await until(lambda: budget.held_bytes == budget.bytes_max - ROOM_BYTES_LEAST)
 
     with_broker(tmp_path, scenario)
