@@ -23,7 +23,7 @@ JOIN = flagged(
     "join", "cluster.join", kinds.peers(), "", "Join the cluster of whoever is there: host:port, or several of them."
 )
 ADVERTISE = flagged(
-    "advertise", "cluster.advertise", kinds.words(), "", "The host name or address by which others reach this node."
+    "advertise", "cluster.advertise", kinds.host(), "", "The host name or address by which others reach this node."
 )
 RACK = flagged("rack", "cluster.rack", kinds.words(), "", "Where the node stands; copies are spread over racks.")
 FOUNDERS = Key(

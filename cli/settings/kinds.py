@@ -247,6 +247,18 @@ def hosts() -> Kind[list[str]]:
     return Kind("a list of names such as mq.example.com, or *", parse, frozenset({LIST, TEXT, NOTHING}))
 
 
+def host() -> Kind[str]:
+    """The name or address of one machine, without a port, or none."""
+
+    def parse(text: str) -> str:
+        name = text.strip()
+        if name and (name == "*" or not _HOST.fullmatch(name)):
+            raise ValueError(f"{shown(name)} is no host name or address; write it like mq.example.com, without a port")
+        return name.strip("[]")
+
+    return Kind("a name such as mq.example.com, without a port", parse, frozenset({TEXT, NOTHING}))
+
+
 def origins() -> Kind[list[str]]:
     """Origins of web pages, as browsers write them: with a scheme, and a port where it is not the scheme's own."""
 

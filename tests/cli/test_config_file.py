@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from goqueue.cli.settings.document import FILE_BYTES_MAX, Document, read_document, read_file
 from goqueue.cli.settings.keys import FLAGGED, HTTP, KEYS, NODE, PARTITIONS, SEGMENT_SIZE
+from goqueue.cli.settings.kinds import host
 from goqueue.cli.settings.sources import DEFAULT, FILE, FLAG, VARIABLE, Given, Settings
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "goqueue.yaml"
@@ -280,3 +281,12 @@ def test_hosts_are_names_addresses_and_ends_of_names() -> None:
 def test_sizes_may_have_units() -> None:
     assert value("storage: {segmentSize: 64MiB}", SEGMENT_SIZE.name) == 64 << 20
     assert value("storage: {segmentSize: 65536}", SEGMENT_SIZE.name) == 65536
+
+
+@pytest.mark.parametrize("wrong", ["host:7000", "[::1]:7000", "*", "http://host", "two hosts"])
+def test_the_name_that_others_call_a_node_by_has_no_port(wrong: str) -> None:
+    with pytest.raises(ValueError, match=r"write it like mq\.example\.com, without a port"):
+        host().parse(wrong)
+    assert [host().parse(right) for right in ("mq.example.com", "10.0.0.1", "[::1]", "")] == [
+        "mq.example.com", "10.0.0.1", "::1", "",
+    ]  # fmt: skip
