@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
+from attrs import evolve
+
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.applied import Applied, Changed, entry_of, vet
 from goqueue.core.cluster.apply import ClusterState
@@ -39,11 +41,27 @@ from goqueue.core.ready import Letter, SaveVote
 from goqueue.core.thresholds import Thresholds
 from goqueue.core.verbs import Code, InitProducer, Refusal
 
-__all__ = ["METADATA_CONFIG", "METADATA_STREAM", "Agreed", "Agreement", "Answer", "Changed", "PlanOf"]
+__all__ = [
+    "METADATA_CONFIG",
+    "METADATA_STREAM",
+    "Agreed",
+    "Agreement",
+    "Answer",
+    "Changed",
+    "PlanOf",
+    "metadata_config",
+]
 
 METADATA_STREAM = "meta/cluster"
 # One entry may stand for everything there is.
 METADATA_CONFIG = LogConfig(retention_ms=UNLIMITED, batch_bytes_max=256 << 20)
+"""The settings of the metadata log under the default thresholds."""
+
+
+def metadata_config(thresholds: Thresholds) -> LogConfig:
+    """Return the settings of the metadata log of a node that has these thresholds."""
+    return evolve(METADATA_CONFIG, segment_bytes=thresholds.metadata_segment_bytes)
+
 
 PlanOf = Callable[[ClusterState, Any, int], Plan]
 
@@ -102,7 +120,7 @@ class Agreement:
         if options is not None:
             tuning = Tuning(options.election_ns, options.quorum_heartbeat_ns, piece_bytes=thresholds.quorum_piece_bytes)
         own_id = voter_id(node_id, self._disk_id)
-        self._journal = Journal(METADATA_STREAM, METADATA_CONFIG, clock, own_id, tuning, random, vet)
+        self._journal = Journal(METADATA_STREAM, metadata_config(thresholds), clock, own_id, tuning, random, vet)
         self._quorum = self._journal.quorum
         self._applied = Applied()
         self._waiting: deque[tuple[int | None, object]] = deque()

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM, Agreed, Agreement, Changed
+from goqueue.core.agreement import METADATA_STREAM, Agreed, Agreement, Changed, metadata_config
 from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import Topic
@@ -89,7 +89,7 @@ class Leading:
     _deleters: dict[str, list[int]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.opens.append(Open(METADATA_STREAM, METADATA_CONFIG))
+        self.opens.append(Open(METADATA_STREAM, metadata_config(self.led.thresholds)))
 
     @property
     def is_settled(self) -> bool:
@@ -180,7 +180,7 @@ class Leading:
         if topic is not None:
             if leader is None:
                 leader = self.led.topics[name] = TopicLeader(
-                    topic, self.led.node_id, self._replication is None, self.led.thresholds.side_segment_bytes
+                    topic, self.led.node_id, self._replication is None, self.led.thresholds
                 )
                 self._follower.topics_changed()
             elif leader.is_changed_by(topic):
@@ -318,7 +318,7 @@ class Leading:
         if leader.is_led(held.number):
             if isinstance(held, Replica):
                 held = self._promote(now, replication, leader, held)
-            replication.lead(now, topic_id, held, placement, leader.min_isr)
+            replication.lead(now, topic_id, held, placement, leader.min_isr, leader.sides())
             if stream not in self.led.streams:
                 self.led.streams[stream] = held
                 self._follower.arrived(now, held, True)

@@ -9,6 +9,8 @@ All replicas of a log may have other thresholds: they decide when something is w
 
 from attrs import define
 
+from goqueue.core.log.config import SEGMENT_BYTES_MAX
+
 
 @define(frozen=True)
 class Thresholds:
@@ -30,9 +32,21 @@ class Thresholds:
     summary_part_messages: int = 2_048
     # Ledgers and schedules are trimmed by segments of this size.
     side_segment_bytes: int = 16 << 20
+    # Logs of messages begin another segment, and note a position in its indexes, at the latest after so many bytes.
+    # What a topic asks for may be less.
+    segment_bytes: int = SEGMENT_BYTES_MAX
+    index_interval_bytes: int = 1 << 24
+    # So does the log of the metadata, which is trimmed by whole segments as well.
+    metadata_segment_bytes: int = 1 << 30
+    # A log writes a checkpoint after so many bytes in one segment.
+    checkpoint_bytes: int = 64 << 20
     # How long a log that is compacted rests in between.
     compaction_pause_ns: int = 15_000_000_000
 
     def __attrs_post_init__(self) -> None:
         # The snapshot is an entry itself, and must not ask for the next one.
         assert self.metadata_entries > 1
+
+
+OF_BROKERS = Thresholds()
+"""The default thresholds, which brokers in production have."""

@@ -12,6 +12,7 @@ from goqueue.core.log.config import LogConfig, Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.partitioners import Partitioner
 from goqueue.core.replication.replica import Replica
+from goqueue.core.thresholds import OF_BROKERS, Thresholds
 from goqueue.core.verbs import Code, NewRecord, Refusal, Side
 
 Slot = tuple[Side, int]
@@ -21,11 +22,11 @@ Held = Partition | Replica
 class TopicLeader:
     """The partitions of one topic, and why those that are not open are not."""
 
-    def __init__(self, topic: Topic, node_id: str, is_alone: bool, side_segment_bytes: int = 16 << 20) -> None:
+    def __init__(self, topic: Topic, node_id: str, is_alone: bool, thresholds: Thresholds = OF_BROKERS) -> None:
         self.topic = topic
         self._node_id = node_id
         self._is_alone = is_alone
-        self._side_segment_bytes = side_segment_bytes
+        self._thresholds = thresholds
         # Whether this process may lead what is agreed to be led by this node; one that has just begun may not yet.
         self.may_lead = is_alone
         # Who made the topic, and who waits for streams of its partitions to be open.
@@ -100,8 +101,8 @@ class TopicLeader:
     def config(self, side: Side) -> LogConfig:
         """The settings of the streams of one side."""
         if side is not Side.DATA:
-            return side_config(self.topic.config, self._side_segment_bytes)
-        config = log_config(self.topic.config)
+            return side_config(self.topic.config, self._thresholds)
+        config = log_config(self.topic.config, self._thresholds)
         if self.topic.sides:
             # Shared groups lease, and the broker itself moves, single records of what is published here.
             config.validation = Validation.FULL

@@ -13,6 +13,9 @@ none any more from answering readers with what is old.
 A process leads nothing before the metadata *of this node* says that it is registered as itself: what is read from the
 own disk at a start may name it as the leader still, with a tail that is lost.
 
+Who is forgotten while it is cut off is told nothing, for a controller writes to nodes alone that it knows. So a node
+that nobody has answered for long takes itself for one that is not registered, and asks whichever node it meets.
+
 Two processes under one id, with copies of one folder, would register in turn for ever: who was displaced a few times in
 a short while gives up, and `problem` says so.
 """
@@ -48,6 +51,8 @@ _PAUSE_NS = 200 * _MS
 _LONG_PAUSE_NS = 5_000 * _MS
 # An answer that does not come was lost with whoever was to give it.
 _LOST_NS = 2_000 * _MS
+# After so many times the span that makes others take a node for dead, it may have been forgotten.
+_UNHEARD = 2
 _DISPLACED_MAX = 3
 _DISPLACED_NS = 60_000 * _MS
 _CATCHING_UP_MAX = 100
@@ -85,6 +90,8 @@ class Attendance:
     _leaving: tuple[int, int] | None = None
     _sent: dict[int, int] = field(factory=dict)
     _displaced_at: list[int] = field(factory=list)
+    # When a controller last answered a heartbeat, or registered the node.
+    _heard_at: int = 0
 
     # --- what the node wants to know
 
@@ -98,7 +105,7 @@ class Attendance:
             return ""
         if self.problem:
             return self.problem
-        if self._is_registered:
+        if self._is_registered or self._tenure_until:
             return "this node has lost touch with the controller"
         return "this node waits until the controller has registered it"
 
@@ -142,6 +149,8 @@ class Attendance:
         if self._is_leaving and not self._is_released and self._is_free(now, self._leaving):
             number = self.wishes.ask(LeaveNode(self.node_id, self._options.incarnation))
             self._leaving = (number, now)
+        if now - self._heard_at >= _UNHEARD * self._options.dead_ns and not self._is_leaving:
+            self._is_registered = False
         if self._is_registered:
             self._beat(now)
         elif self._is_free(now, self._registering) and not (self._is_leaving and self._is_released):
@@ -196,8 +205,10 @@ class Attendance:
         if isinstance(reply, RegisteredReply):
             self.problem = ""
             self._is_registered = True
-            self._due = now
-            self._extend(asked_at)
+            self._due = self._heard_at = now
+            # Who was known before is registered without anything to be agreed on, maybe by one that is cut off itself.
+            if not self._tenure_until:
+                self._extend(asked_at)
             return
         assert isinstance(reply, Refusal)
         # A folder or an id that is not welcome is for people to see to; all else passes.
@@ -209,7 +220,7 @@ class Attendance:
         """The answer to a heartbeat; of an older controller's nothing is believed."""
         if not isinstance(reply, NodeHeartbeatReply) or reply.term < self._term:
             return
-        self._term = reply.term
+        self._term, self._heard_at = reply.term, now
         if reply.incarnation == self._options.incarnation and reply.standing is not Standing.DEAD:
             self._extend(sent_at - reply.silence_ns)
             return

@@ -20,6 +20,7 @@ from goqueue.core.log.config import (
     Validation,
 )
 from goqueue.core.records.batch import Lane
+from goqueue.core.thresholds import OF_BROKERS, Thresholds
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 Value = int | float | str | bool
@@ -191,8 +192,8 @@ def full_config(config: dict[str, Value]) -> dict[str, object]:
     return {key: config.get(key, known.default) for key, known in SETTINGS.items()}
 
 
-def log_config(config: dict[str, Value]) -> LogConfig:
-    """The settings of a topic's logs."""
+def log_config(config: dict[str, Value], thresholds: Thresholds = OF_BROKERS) -> LogConfig:
+    """Return the settings of a topic's logs on a node that has these thresholds."""
 
     def number(key: str) -> int:
         value = setting(config, key)
@@ -203,9 +204,9 @@ def log_config(config: dict[str, Value]) -> LogConfig:
     # Compaction opens every batch sooner or later.
     validation = Validation.FULL if cleanup.compacts else Validation(str(setting(config, "validation")))
     return LogConfig(
-        segment_bytes=number("segment_bytes"),
+        segment_bytes=min(number("segment_bytes"), thresholds.segment_bytes),
         segment_age_ms=number("segment_age"),
-        index_interval_bytes=number("index_interval_bytes"),
+        index_interval_bytes=min(number("index_interval_bytes"), thresholds.index_interval_bytes),
         batch_bytes_max=number("max_message_bytes"),
         fsync=Fsync(str(setting(config, "fsync"))),
         fsync_interval_ns=number("fsync_interval") * 1_000_000,
@@ -215,6 +216,7 @@ def log_config(config: dict[str, Value]) -> LogConfig:
         compaction_lag_ms=number("min_compaction_lag"),
         tombstone_retention_ms=number("tombstone_retention"),
         dirty_ratio=float(setting(config, "dirty_ratio")),
+        checkpoint_bytes=thresholds.checkpoint_bytes,
         validation=validation,
         timestamp_before_ms=number("message_timestamp_before_max"),
         timestamp_after_ms=number("message_timestamp_after_max"),
@@ -222,14 +224,14 @@ def log_config(config: dict[str, Value]) -> LogConfig:
     )
 
 
-def side_config(config: dict[str, Value], segment_bytes: int) -> LogConfig:
+def side_config(config: dict[str, Value], thresholds: Thresholds) -> LogConfig:
     """The settings of the other streams of a topic's partitions: as durable as the data, and kept until trimmed.
 
     Segments are small, since only whole ones are trimmed.
     """
     return evolve(
-        log_config(config),
-        segment_bytes=segment_bytes,
+        log_config(config, thresholds),
+        segment_bytes=thresholds.side_segment_bytes,
         batch_bytes_max=_SIDE_BATCH_BYTES,
         retention_ms=UNLIMITED,
         retention_bytes=UNLIMITED,

@@ -24,7 +24,7 @@ from goqueue.core.wishes import RollSide, TrimSide
 
 
 def candidates(stream: Partition) -> list[int]:
-    """Where summaries may begin, the last one last.
+    """Return the offsets at which a summary may begin, in ascending order.
 
     The log of a replica has other segments than that of the leader that it was copied from: it may begin within one.
     """

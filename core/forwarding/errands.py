@@ -22,7 +22,7 @@ from goqueue.core.wishes import AskNode
 # These say that a request was not carried out, and that another node can.
 ASTRAY = frozenset((Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR))
 # These say that a request was not carried out, and can be later. All others speak of what is the case.
-_LATER = frozenset((Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_ENOUGH_REPLICAS))
+_LATER = frozenset((Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_ENOUGH_REPLICAS, Code.DISK_FULL))
 # Whoever asks these asks again by itself, and better: what it has to say may be another thing by then.
 _IMPATIENT = NodeHeartbeat | RegisterNode | AlterIsr | LeaveNode | AskNode
 _PAUSE_FIRST_NS = 20_000_000
@@ -121,9 +121,11 @@ class Errand:
 
     def _as_a_whole(self, reply: Reply) -> Reply:
         """What to answer for all attempts together: an earlier one may have done what the last one did not."""
-        if self.is_in_doubt and isinstance(reply, Refusal) and reply.code in ASTRAY | _LATER:
-            return reply.in_doubt()
-        return reply
+        if not self.is_in_doubt:
+            return reply
+        if isinstance(reply, PublishReply):
+            return PublishReply([_doubted(result) for result in reply.results])
+        return _doubted(reply) if isinstance(reply, Refusal) else reply
 
     def news(self, now: int) -> None:
         """The routes are others than when this was held."""
@@ -223,6 +225,13 @@ class PublishErrand(Errand):
         sent = [at for attempt in self.attempts.values() for at in attempt.places]
         assert len({*sent}) == len(sent)
         assert all(self.results[at] is None for at in sent)
+
+
+def _doubted(result: Published | Refusal) -> Published | Refusal:
+    """What the last attempt says of something that an earlier one may have stored."""
+    if isinstance(result, Refusal) and result.code in ASTRAY | _LATER:
+        return result.in_doubt()
+    return result
 
 
 def uncertain(node: str) -> Refusal:

@@ -48,6 +48,8 @@ class InSync:
     topic: str
     number: int
     leadership: Leadership
+    # All that the partition has, and those that are open.
+    sides: list[Side] = field(factory=lambda: [Side.DATA])
     streams: dict[Side, Partition] = field(factory=dict)
     _asked: tuple[list[str], list[str]] | None = None
     _asked_version: int = UNKNOWN
@@ -120,7 +122,9 @@ class InSync:
         return wanted
 
     def _has_caught_up(self, follower: str) -> bool:
-        return all(partition.is_caught_up(follower) for partition in self.streams.values())
+        """Whether nothing is missing in any stream; of one that is not open yet nobody knows."""
+        streams = self.streams
+        return all(side in streams and streams[side].is_caught_up(follower) for side in self.sides)
 
     def _keeps_up(self, now: int, follower: str, lag_ns: int) -> bool:
         for partition in self.streams.values():

@@ -14,7 +14,7 @@ Invariants: a stream is led, followed, or neither; every stream that is led or f
 has.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
@@ -72,12 +72,23 @@ class Replication:
 
     # --- roles
 
-    def lead(self, now: int, topic_id: int, partition: Partition, placement: Placement, min_isr: int) -> None:
-        """A stream is led here, by this agreement; one that was followed is left before."""
+    def lead(
+        self,
+        now: int,
+        topic_id: int,
+        partition: Partition,
+        placement: Placement,
+        min_isr: int,
+        sides: Sequence[Side] = (Side.DATA,),
+    ) -> None:
+        """A stream is led here, by this agreement; one that was followed is left before.
+
+        `sides` are all streams that the partition has, whether they are open yet or not.
+        """
         place = topic_id, partition.number, partition.side
         assert place not in self._followed
         self._settle_place(partition.log.stream, place)
-        self._sources.lead(now, place, partition, placement, min_isr)
+        self._sources.lead(now, place, partition, placement, min_isr, sides)
 
     def follow(self, now: int, topic_id: int, replica: Replica, leader: str, leader_epoch: int) -> None:
         """A stream is followed; one that was led is left before. Nobody leads it where `leader` is empty."""

@@ -6,6 +6,8 @@ in sync. Letters of another process than the one that is agreed to run under a n
 Invariant: only streams that are led are watched, and a follower watches a stream in its session only.
 """
 
+from collections.abc import Sequence
+
 from goqueue.core.alarms import Alarms
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
@@ -63,7 +65,15 @@ class Sources:
 
     # --- roles
 
-    def lead(self, now: int, place: Place, partition: Partition, placement: Placement, min_isr: int) -> None:
+    def lead(
+        self,
+        now: int,
+        place: Place,
+        partition: Partition,
+        placement: Placement,
+        min_isr: int,
+        sides: Sequence[Side],
+    ) -> None:
         """A stream is led here, by this agreement."""
         team = self._insync.get(place[:2])
         epoch = placement.leader_epoch
@@ -71,6 +81,7 @@ class Sources:
             team = InSync(partition.topic, partition.number, Leadership(self._node_id, epoch))
             self._insync[place[:2]] = team
         assert epoch == team.leadership.epoch
+        team.sides = [*sides]
         if partition.leader_epoch < epoch:
             self._unwatch(place)
         before = team.leadership.isr

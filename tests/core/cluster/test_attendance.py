@@ -173,6 +173,34 @@ def test_who_is_taken_for_dead_or_is_not_known_leads_nothing_and_registers_again
         assert isinstance(node.turn()[0], RegisterNode)
 
 
+def test_who_is_not_answered_for_long_may_have_been_forgotten_and_registers_again() -> None:
+    """A controller that has forgotten a node writes to it no more, so nobody tells it who decides."""
+    node = Attending()
+    node.register()
+    node.turn()
+    node.heard()
+    while node.now < 3_000 * MS:
+        assert isinstance(node.turn(500)[0], NodeHeartbeat)
+        node.answer(Refusal(Code.NOT_CONTROLLER, "nobody decides for the cluster now"))
+    while isinstance(node.turn(500)[0], NodeHeartbeat):
+        assert node.now < 10_000 * MS
+    assert isinstance(node.asked[0][1], RegisterNode)
+    assert "lost touch" in node.attendance.absence(node.now)
+    node.answer(RegisteredReply("one", Standing.LIVE))
+    assert not node.may_lead(), "nothing was to be agreed on, so whoever answered may be cut off as well"
+    assert isinstance(node.turn()[0], NodeHeartbeat)
+    node.heard()
+    assert node.may_lead()
+
+
+def test_a_controller_that_is_cut_off_itself_is_heard_and_not_asked_to_register_again() -> None:
+    node = Attending()
+    node.register()
+    for _ in range(20):
+        assert isinstance(node.turn(500)[0], NodeHeartbeat)
+        node.answer(NodeHeartbeatReply(1, 1, "n1", 4, Standing.LIVE, 5_000 * MS))
+
+
 def test_an_older_controller_is_not_believed() -> None:
     node = Attending()
     node.register()

@@ -20,6 +20,7 @@ from goqueue.core.verbs import (
     Fetched,
     ListTopics,
     PublishBatch,
+    PublishReply,
     Refusal,
     TopicReply,
 )
@@ -157,6 +158,24 @@ def test_what_a_dead_node_may_have_done_is_not_undone_by_what_others_refuse() ->
     refusal = nodes["a"].answers[1]
     assert isinstance(refusal, Refusal)
     assert refusal.code is Code.OUTCOME_UNKNOWN
+
+
+@pytest.mark.parametrize("code", [Code.NOT_ENOUGH_REPLICAS, Code.UNAVAILABLE, Code.DISK_FULL])
+def test_what_a_dead_node_may_have_stored_is_not_undone_by_what_the_next_leader_says_of_the_batch(code: Code) -> None:
+    nodes = cluster()
+    nodes["b"].parks = nodes["c"].parks = (PublishBatch,)
+    content = encode([(1, None, b"v", ())], producer_id=7, producer_epoch=0, base_sequence=0)
+    nodes["a"].ask(1, PublishBatch("orders", 2, content))
+    nodes.run()
+    nodes.die("b")
+    nodes.lead("orders", 2, "c")
+    nodes.wait(1)
+    [(to, _)] = nodes["c"].taken
+    nodes["c"].tell(to, PublishReply([Refusal(code, "nothing was stored")]))
+    nodes.run()
+    reply = nodes["a"].answers[1]
+    assert isinstance(reply, PublishReply)
+    assert [result.code for result in reply.results if isinstance(result, Refusal)] == [Code.OUTCOME_UNKNOWN]
 
 
 def test_a_node_that_has_stopped_as_planned_is_not_waited_for() -> None:

@@ -93,7 +93,8 @@ class Site:
                 self.heard[name] = incarnation
                 self.replication.peer_changed(self.now, name)
         self.place = place
-        for side in self.sides:
+        # What its disk is still reading is opened later.
+        for side in self.streams:
             if place.leader == self.name:
                 self._lead(side, place, min_isr)
             else:
@@ -104,7 +105,7 @@ class Site:
         if isinstance(held, Replica):
             self.replication.leave(self.now, held.log.stream)
             held = self.streams[side] = promoted(held, self.recent)
-        self.replication.lead(self.now, TOPIC_ID, held, place, min_isr)
+        self.replication.lead(self.now, TOPIC_ID, held, place, min_isr, self.sides)
 
     def _follow(self, side: Side, place: Placement) -> None:
         held = self.streams[side]
