@@ -17,6 +17,18 @@ from goqueue.transports.http2.request import GRPC, Headers, Request
 Outcome = TypeVar("Outcome")
 
 
+class Parking(Protocol):
+    """One task waits here until another wakes it. A wake-up that comes before the task waits is kept for it."""
+
+    async def wait(self) -> None:
+        """Wait for a wake-up."""
+        ...
+
+    def wake(self) -> None:
+        """Wake whoever waits, or the next one to come."""
+        ...
+
+
 class Exchange(Protocol):
     """One request and the means to answer it."""
 
@@ -86,6 +98,14 @@ class Exchange(Protocol):
 
     def abort(self, code: int) -> None:
         """Break the exchange off with this error code of HTTP/2."""
+        ...
+
+    def parking(self) -> Parking:
+        """A new place to wait."""
+        ...
+
+    async def beside(self, work: Callable[[], Awaitable[None]], *others: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` to its end, and the others as long; what any of them raises comes from here, maybe in a group."""
         ...
 
     async def within(self, deadline: int, work: Callable[[], Awaitable[None]]) -> bool:

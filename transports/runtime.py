@@ -15,7 +15,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-import outcome
 import trio
 from attrs import evolve
 
@@ -42,6 +41,7 @@ from goqueue.storage.threads import DiskThreads
 from goqueue.transports.admission import Admission, weight
 from goqueue.transports.boot_clock import boot_ns
 from goqueue.transports.peers.correspondence import Correspondence
+from goqueue.transports.trio_asking import answered
 from goqueue.transports.trio_parking import Alarm, Parking
 
 ADMISSION_BYTES_MAX = 256 << 20
@@ -106,15 +106,7 @@ class Runtime:
             await self._admission.room()
         if self._closing:
             return _shutting_down()
-        task = trio.lowlevel.current_task()
-        to = self.post(caller, request, lambda reply: trio.lowlevel.reschedule(task, outcome.Value(reply)))
-
-        def abort(_raise_cancel: object) -> trio.lowlevel.Abort:
-            self.forget(to)
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        reply: Reply = await trio.lowlevel.wait_task_rescheduled(abort)
-        return reply
+        return await answered(self, caller, request)
 
     def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
         """See Broker."""

@@ -5,7 +5,6 @@ calls on its descriptor: trio's own stream makes a fresh bytes object of every r
 more than the system calls. Any other stream, TLS for one, has its bytes handed over whole.
 """
 
-import os
 from typing import Protocol
 
 import trio
@@ -13,6 +12,7 @@ from trio.abc import Stream as ByteStream
 
 from goqueue.core.records.varint import Readable
 from goqueue.transports.http2.connection import Connection
+from goqueue.transports.trio_descriptor import Descriptor, descriptor_of
 from goqueue.transports.trio_parking import now_ns
 
 READ_BYTES = 128 * 1024
@@ -46,9 +46,8 @@ class Carrier(Protocol):
 class SocketCarrier:
     """A TCP socket."""
 
-    def __init__(self, stream: trio.SocketStream) -> None:
-        self._socket = stream.socket
-        self._descriptor = stream.socket.fileno()
+    def __init__(self, descriptor: Descriptor) -> None:
+        self._descriptor = descriptor
         self._has_more = False  # the last read left no room, so there may be more at once
         self.failure: Exception | None = None
         self.read_bytes = self.written_bytes = 0
@@ -60,14 +59,14 @@ class SocketCarrier:
                 await trio.lowlevel.checkpoint()
             else:
                 connection.rest()
-                await trio.lowlevel.wait_readable(self._socket)
+                await self._descriptor.until_readable()
             while True:
                 room = connection.room()
                 try:
-                    size = os.readv(self._descriptor, (room,))
+                    size = self._descriptor.read(room)
                 except BlockingIOError:
                     connection.rest()
-                    await trio.lowlevel.wait_readable(self._socket)
+                    await self._descriptor.until_readable()
                     continue
                 break
         except (OSError, trio.ClosedResourceError):
@@ -86,9 +85,9 @@ class SocketCarrier:
         try:
             while pieces:
                 try:
-                    sent = os.writev(self._descriptor, pieces[:PIECES_MAX])
+                    sent = self._descriptor.write(pieces[:PIECES_MAX])
                 except BlockingIOError:
-                    await trio.lowlevel.wait_writable(self._socket)
+                    await self._descriptor.until_writable()
                 else:
                     self.written_bytes += sent
                     pieces = _unsent(pieces, sent)
@@ -102,7 +101,7 @@ class SocketCarrier:
         if len(pieces) > 1 and sum(map(len, pieces)) <= JOINED_BYTES:
             pieces = [b"".join(pieces)]
         try:
-            return _unsent(pieces, os.writev(self._descriptor, pieces[:PIECES_MAX]))
+            return _unsent(pieces, self._descriptor.write(pieces[:PIECES_MAX]))
         except OSError:
             # Whatever it is, whoever sends the rest finds out as well.
             return pieces
@@ -146,7 +145,8 @@ class StreamCarrier:
 
 def carrier_of(stream: ByteStream) -> Carrier:
     """The carrier for a stream."""
-    return SocketCarrier(stream) if isinstance(stream, trio.SocketStream) else StreamCarrier(stream)
+    descriptor = descriptor_of(stream)
+    return StreamCarrier(stream) if descriptor is None else SocketCarrier(descriptor)
 
 
 def _unsent(pieces: list[Readable], sent: int) -> list[Readable]:

@@ -9,6 +9,7 @@ from goqueue.core.records.varint import Readable
 from goqueue.transports.exchange import Outcome
 from goqueue.transports.http2.request import Headers
 from goqueue.transports.http2.stream import Stream
+from goqueue.transports.trio_beside import beside
 from goqueue.transports.trio_buffer_room import granted
 from goqueue.transports.trio_parking import Parking, now_ns
 
@@ -99,6 +100,14 @@ class TrioStream:
         """See Exchange."""
         self._stream.reset(code)
         self._driver.kick()
+
+    def parking(self) -> Parking:
+        """See Exchange."""
+        return Parking()
+
+    async def beside(self, work: Callable[[], Awaitable[None]], *others: Callable[[], Awaitable[None]]) -> None:
+        """See Exchange."""
+        await beside(work, *others)
 
     async def within(self, deadline: int, work: Callable[[], Awaitable[None]]) -> bool:
         """See Exchange."""

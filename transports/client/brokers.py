@@ -10,8 +10,9 @@ may be made twice, and its address is spared for a while (`core.client.addresses
 """
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
+from time import monotonic_ns
 from typing import Any, TypeVar
 
 from grpclib.const import Status
@@ -53,12 +54,15 @@ class Brokers:
         tls: ssl.SSLContext | None = None,
         timeout_ns: int = TIMEOUT_NS,
         random: Random | None = None,
+        clock: Callable[[], int] = monotonic_ns,
     ) -> None:
         for address in addresses:
             split_address(address)
         self.loop = loop
         self.random = Random() if random is None else random  # noqa: S311 - it spreads, and keeps no secrets
         self.timeout_ns = timeout_ns
+        # Monotonic nanoseconds for what is too frequent to ask the loop for.
+        self.clock = clock
         self._tls = tls
         self._addresses = Addresses(addresses)
         self._channels: dict[str, Channel] = {}

@@ -1,6 +1,5 @@
 """The client on trio: a nursery for its tasks, a reader and a writer task for each connection."""
 
-import os
 import ssl
 import threading
 from collections.abc import Awaitable, Callable
@@ -14,6 +13,7 @@ from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 from goqueue.core.records.varint import Readable
 from goqueue.transports.client.link import Link
 from goqueue.transports.client.loops import Task
+from goqueue.transports.trio_descriptor import Descriptor, descriptor_of
 
 READ_BYTES = 256 * 1024
 # Less than this is put together before it is sent: the copy costs less than telling the system of the pieces.
@@ -174,7 +174,7 @@ class TrioCarrier:
     def __init__(self, loop: TrioLoop, stream: ByteStream, link: Link) -> None:
         self._stream = stream
         # Plain sockets are read and written without copies.
-        self._socket = stream.socket if isinstance(stream, trio.SocketStream) else None
+        self._descriptor = descriptor_of(stream)
         self._link = link
         self._kicked = TrioParking()
         self._flushed = TrioParking()
@@ -189,10 +189,10 @@ class TrioCarrier:
 
     def flush(self) -> None:
         """See Carrier: the writer's turn would come one round of the loop later."""
-        socket = self._socket
-        if socket is not None and not self._is_sending and not self._rest:
-            self._rest = _written(socket, self._link.take_pieces())
-        if socket is None or self._rest or self._link.finished:
+        descriptor = self._descriptor
+        if descriptor is not None and not self._is_sending and not self._rest:
+            self._rest = _written(descriptor, self._link.take_pieces())
+        if descriptor is None or self._rest or self._link.finished:
             self.kick()
 
     async def close(self) -> None:
@@ -218,10 +218,10 @@ class TrioCarrier:
             while link.backlog:
                 await trio.lowlevel.checkpoint()
                 link.work()
-            if self._socket is not None:
-                await self._read_into(self._socket)
+            if self._descriptor is not None:
+                await self._read_into(self._descriptor)
 
-    async def _read_into(self, socket: trio.socket.SocketType) -> None:
+    async def _read_into(self, descriptor: Descriptor) -> None:
         """Read on without copies until the link is lost."""
         link = self._link
         try:
@@ -229,19 +229,18 @@ class TrioCarrier:
                 while link.clogged:
                     await self._flushed.wait()
                 link.rest()
-                await trio.lowlevel.wait_readable(socket)
-                while await self._read_room(socket):
+                await descriptor.until_readable()
+                while await self._read_room(descriptor):
                     await trio.lowlevel.checkpoint()
         except (OSError, trio.ClosedResourceError) as error:
             link.lose(_broken(error))
 
-    async def _read_room(self, socket: trio.socket.SocketType) -> bool:
+    async def _read_room(self, descriptor: Descriptor) -> bool:
         """Read what is there; whether there may be more at once."""
         link = self._link
         room = link.room()
         try:
-            # A socket that was closed meanwhile has no number, and another one cannot be taken for it.
-            size = os.readv(socket.fileno(), (room,))
+            size = descriptor.read(room)
         except BlockingIOError:
             return False
         is_full = size == len(room)
@@ -257,13 +256,18 @@ class TrioCarrier:
         return is_full and not link.clogged and not link.finished
 
     async def _send(self, pieces: list[Readable]) -> None:
-        socket = self._socket
-        if socket is None or sum(map(len, pieces)) <= JOINED_BYTES:
+        descriptor = self._descriptor
+        if descriptor is None or sum(map(len, pieces)) <= JOINED_BYTES:
             await self._stream.send_all(b"".join(pieces))
             return
         try:
             while pieces:
-                pieces = _unsent(pieces, await socket.sendmsg(pieces[:PIECES_MAX]))
+                try:
+                    pieces = _unsent(pieces, descriptor.write(pieces[:PIECES_MAX]))
+                except BlockingIOError:
+                    await descriptor.until_writable()
+                else:
+                    await trio.lowlevel.checkpoint()
         except OSError as error:
             raise trio.BrokenResourceError from error
 
@@ -288,12 +292,12 @@ class TrioCarrier:
             await trio.aclose_forcefully(self._stream)
 
 
-def _written(socket: trio.socket.SocketType, pieces: list[Readable]) -> list[Readable]:
+def _written(descriptor: Descriptor, pieces: list[Readable]) -> list[Readable]:
     """What is left of some pieces when as much was written as the socket takes."""
     if not pieces:
         return pieces
     try:
-        return _unsent(pieces, os.writev(socket.fileno(), pieces[:PIECES_MAX]))
+        return _unsent(pieces, descriptor.write(pieces[:PIECES_MAX]))
     except OSError:
         # Whatever it is, the writer finds out as well.
         return pieces

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from time import monotonic_ns
 from typing import Self, TypedDict
 
 from attrs import define
@@ -135,6 +134,7 @@ class WorkConsumer:
     def __init__(self, brokers: Brokers, plan: ConsumerPlan) -> None:
         self._brokers = brokers
         self._loop = brokers.loop
+        self._clock = brokers.clock
         self._plan = plan
         self._group = plan.terms.join.group
         # Whether nothing is done for a message but to hand it out.
@@ -189,7 +189,7 @@ class WorkConsumer:
         if error is not None and not is_failed:
             # Whoever is cancelled waits for a moment only; what takes longer goes on beside.
             self._session.leave()
-            self._stream.end_by(monotonic_ns() + FAREWELL_NS)
+            self._stream.end_by(self._clock() + FAREWELL_NS)
             await self._loop.sheltered(partial(self._wait_until_over, HASTY_NS))
             return
         self._session.leave(why=reason_of(error) if error is not None else "")
@@ -216,7 +216,7 @@ class WorkConsumer:
 
     async def __anext__(self) -> LeasedMessage:
         if self.is_plain:
-            if monotonic_ns() < self._fresh_until:
+            if self._clock() < self._fresh_until:
                 for message in self._messages:
                     return message
             return await self._refill()
@@ -270,7 +270,7 @@ class WorkConsumer:
                 self._raise_failure()
                 self._tell_others()
                 raise StopAsyncIteration
-            if monotonic_ns() < self._fresh_until:
+            if self._clock() < self._fresh_until:
                 for message in self._messages:
                     return message
             else:
@@ -356,7 +356,7 @@ class WorkConsumer:
 
     def _next_turn(self) -> int | None:
         """When what was made and not begun has waited for too long, which is done here as well."""
-        if self._fresh_until and self._fresh_until <= monotonic_ns():
+        if self._fresh_until and self._fresh_until <= self._clock():
             self._hand_back()
         return self._fresh_until or None
 
@@ -380,7 +380,7 @@ class WorkConsumer:
 
     def tend(self, message: LeasedMessage) -> Tended:
         """See LeasedMessage."""
-        tended = self._session.tend(monotonic_ns(), message.claim.grant, message.offset)
+        tended = self._session.tend(self._clock(), message.claim.grant, message.offset)
         if self._session.is_first(tended):
             self._stir()
         return tended

@@ -8,7 +8,6 @@ Invariant: the stream that is here is the one that the session knows to be open.
 """
 
 from collections.abc import Callable
-from time import monotonic_ns
 
 from grpclib.exceptions import GRPCError
 
@@ -37,6 +36,7 @@ class WorkStream:
     ) -> None:  # fmt: skip
         self._brokers = brokers
         self._loop = brokers.loop
+        self._clock = brokers.clock
         self._session = session
         self._heard = heard
         self._next_turn = next_turn
@@ -73,9 +73,11 @@ class WorkStream:
     def turn(self) -> None:
         """Take in what has come, and send what is to be said."""
         stream, session = self._stream, self._session
+        now = self._clock()
         if stream is None:
+            # Leases and retries fall due without a connection too. A deadline that nobody handles is due for ever.
+            session.wake(now)
             return
-        now = monotonic_ns()
         try:
             while (bodies := stream.take()) is not None:
                 if not bodies:
@@ -129,10 +131,10 @@ class WorkStream:
     async def _carry(self) -> None:
         session, loop = self._session, self._loop
         while True:
-            if self._end_at and self._end_at <= monotonic_ns():
+            if self._end_at and self._end_at <= self._clock():
                 session.abandon()
             opens_at = session.opens_at()
-            if opens_at is not None and opens_at <= monotonic_ns():
+            if opens_at is not None and opens_at <= self._clock():
                 await self._open()
             self.turn()
             self._heard()
@@ -141,7 +143,7 @@ class WorkStream:
             deadlines = (session.opens_at(), session.deadline(), self._next_turn(), self._end_at or None)
             times = [time for time in deadlines if time is not None]
             if times:
-                await loop.within(loop.now() + max(min(times) - monotonic_ns(), 0), self._stirred.wait)
+                await loop.within(loop.now() + max(min(times) - self._clock(), 0), self._stirred.wait)
             else:
                 await self._stirred.wait()
 
@@ -152,7 +154,7 @@ class WorkStream:
             stays = not self._brokers.has_others
             stream = channel.stream(CONSUME, None, self._stirred, self._stirred, stays=stays)
         except (GRPCError, lost.ConnectionLost) as error:
-            session.lost(monotonic_ns(), failure_of(error))
+            session.lost(self._clock(), failure_of(error))
             return
         if session.opens_at() is None:
             stream.leave()

@@ -18,7 +18,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from goqueue.core.records.varint import Readable
-from goqueue.transports.exchange import Exchange
+from goqueue.transports.exchange import Exchange, Parking
 from goqueue.transports.grpc.codec import Codec
 from goqueue.transports.grpc.compression import ACCEPTED, ASIDE_BYTES, WORTHWHILE_BYTES, deflate, inflate
 from goqueue.transports.grpc.framing import Assembly, MessageReader, frame_message, frame_prefix
@@ -203,6 +203,14 @@ class ServerCall:
         """Run `work` until it is done, or until the server is about to go: False."""
         return await self._exchange.until_leaving(work)
 
+    def parking(self) -> Parking:
+        """Return a place at which a task of this call can wait until it is woken."""
+        return self._exchange.parking()
+
+    async def beside(self, work: Callable[[], Awaitable[None]], *others: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` to its end, and the others as long; what any of them raises comes from here, maybe in a group."""
+        await self._exchange.beside(work, *others)
+
     async def reserve(self, size: int, least: int) -> int:
         """Wait for room for a reply of `size` bytes, or of `least`; how much was granted, 0 if there was none in time.
 
@@ -219,7 +227,7 @@ class ServerCall:
             self._exchange.unreserve(reserved)
 
     async def room(self, size: int, least: int) -> int:
-        """Wait for room for a reply of a stream, for as long as that takes; how much it is, for `give_room`."""
+        """Wait until the stream has room for a reply. Return the bytes taken, which `give_room` gives back."""
         granted = 0
         while not granted:
             granted = await self._exchange.reserve(size, least)

@@ -1,12 +1,12 @@
 """Bytes of a peer's stream into a reader's memory: by system calls on a plain socket, by a copy from anything else."""
 
-import os
 from typing import Protocol
 
 import trio
 from trio.abc import Stream
 
 from goqueue.transports.peers.frames import FrameReader
+from goqueue.transports.trio_descriptor import Descriptor, descriptor_of
 
 
 class Source(Protocol):
@@ -19,9 +19,8 @@ class Source(Protocol):
 class SocketSource:
     """A TCP socket."""
 
-    def __init__(self, stream: trio.SocketStream) -> None:
-        self._socket = stream.socket
-        self._descriptor = stream.socket.fileno()
+    def __init__(self, descriptor: Descriptor) -> None:
+        self._descriptor = descriptor
         # The last read left no room, so there may be more at once.
         self._has_more = False
 
@@ -30,13 +29,13 @@ class SocketSource:
         if self._has_more:
             await trio.lowlevel.checkpoint()
         else:
-            await trio.lowlevel.wait_readable(self._socket)
+            await self._descriptor.until_readable()
         room = reader.room()
         while True:
             try:
-                size = os.readv(self._descriptor, (room,))
+                size = self._descriptor.read(room)
             except BlockingIOError:
-                await trio.lowlevel.wait_readable(self._socket)
+                await self._descriptor.until_readable()
             else:
                 self._has_more = size == len(room)
                 return size
@@ -58,4 +57,5 @@ class StreamSource:
 
 def source_of(stream: Stream) -> Source:
     """The source for a stream."""
-    return SocketSource(stream) if isinstance(stream, trio.SocketStream) else StreamSource(stream)
+    descriptor = descriptor_of(stream)
+    return StreamSource(stream) if descriptor is None else SocketSource(descriptor)

@@ -86,6 +86,7 @@ class Network:
         secrets: ClusterSecrets | None = None,
         compression: str = "none",
         report: Callable[[str], None] = log.warning,
+        pauses: random.Random | None = None,
     ) -> None:
         self._encode = encode
         self._decode = decode
@@ -111,7 +112,7 @@ class Network:
         self._strangers = Strangers(self._limits.strangers_max)
         self._inbox = Inbox(self._limits.inbox_bytes_max)
         self._notes: dict[str, str] = {}
-        self._pauses = random.Random()  # noqa: S311 - nobody gains by knowing when a call comes
+        self._pauses = pauses or random.Random()  # noqa: S311 - nobody gains by knowing when a call comes
         self.meters = PeerMeters()
 
     # --- for the node

@@ -25,10 +25,10 @@ from goqueue.core.records.batch import read_header
 from goqueue.core.records.varint import Readable
 from goqueue.core.verbs import Caller, Fetch, Fetched, FindOffset, FoundOffset, Refusal
 from goqueue.transports.broker import Broker
+from goqueue.transports.exchange import Parking
 from goqueue.transports.grpc.call import ServerCall
 from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.services.reading import ROOM_BYTES_LEAST
-from goqueue.transports.trio_parking import Parking
 
 REPLY_BYTES_MAX = 16 << 20
 ANSWERS_BYTES_MAX = 16 << 20
@@ -114,11 +114,14 @@ class Feed:
     is_roomy: bool = True
     # Whether somebody rests because there is no room for more, or the client takes nothing.
     is_starved: bool = False
-    stirred: Parking = field(factory=Parking)
+    stirred: Parking = field(init=False)
     # Room that `resume` has waited for, for the first who takes some.
     _spare: int = 0
     _resting: list[Source] = field(factory=list)
     is_over: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.stirred = self._call.parking()
 
     def begin_at(self, source: Source, offset: int) -> None:
         """Read a partition from an offset on, wherever it was before."""

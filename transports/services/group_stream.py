@@ -56,8 +56,6 @@ from goqueue.transports.services.refusals import LEAVING, refused
 from goqueue.transports.services.settling import SETTLINGS, Settlement, Settling, Sheaf
 from goqueue.transports.services.stream_replies import stream_reply
 from goqueue.transports.services.work_reading import WorkReading
-from goqueue.transports.trio_beside import beside
-from goqueue.transports.trio_parking import Parking
 
 _MemberMessage: TypeAlias = v1.CommitRequest | v1.RevokeRequest | v1.HeartbeatRequest | v1.LeaveRequest
 
@@ -95,8 +93,8 @@ class GroupStream:
         self._is_joining = self._is_hearing = False
         # Of the request that is being taken, and of all that have no answer.
         self._size = self._unanswered_bytes = 0
-        self._moved = Parking()
-        self._room = Parking()
+        self._moved = call.parking()
+        self._room = call.parking()
         self._has_heard_all = False
         self._flaw: GRPCError | None = None
         self._lost: Refusal | None = None
@@ -125,7 +123,7 @@ class GroupStream:
             raise self._flaw
 
     async def _run(self) -> None:
-        await beside(self._last, self._hear_all, self._tend)
+        await self._call.beside(self._last, self._hear_all, self._tend)
         member = self._member
         if member is not None and member.is_shared and self._lost is None and self._flaw is None:
             self._hand_back(member)

@@ -28,7 +28,6 @@ from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.services.calls import caller_of
 from goqueue.transports.services.envelopes import Envelope, open_publish, publish_reply
 from goqueue.transports.services.refusals import LEAVING, refused
-from goqueue.transports.trio_parking import Parking
 
 UNANSWERED_BYTES_MAX = 8 << 20
 # What a request holds besides its batch, so that empty ones are bounded as well.
@@ -47,7 +46,7 @@ class PublishStream:
         self._bytes_max = unanswered_bytes_max
         self._unanswered = 0
         self._unanswered_bytes = 0
-        self._answered = Parking()
+        self._answered = call.parking()
         self._is_roomy = True
         self._flaw: GRPCError | None = None
         self._is_over = False
