@@ -10,11 +10,14 @@ once the world is healed.
 
 import errno
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
 from attrs import define
 
+from goqueue.fuzz.aiming import drawn_aim
+from goqueue.fuzz.faults import OTHER_OPERATIONS, PowerCut
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Link, Weather
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 _MS = 1_000_000
 _S = 1_000 * _MS
 _RIFT_LASTS = 5
+_BROKEN = {"syncs": "sync", "writes": "write", "reads": "read"}
 
 
 @define
@@ -40,7 +44,8 @@ class Calamity:
 
     def text(self) -> str:
         """The same for people."""
-        return f"#{self.number} {self.kind} of {','.join(self.victims)} for {self.lasts_ns / _S:.1f} s"
+        what = f" ({drawn_aim(self.luck).text()})" if self.kind == "aimed" else ""
+        return f"#{self.number} {self.kind} of {','.join(self.victims)} for {self.lasts_ns / _S:.1f} s{what}"
 
 
 def draw_calamities(random: Random, options: Options, names: list[str]) -> list[Calamity]:
@@ -68,6 +73,7 @@ class Calamities:
             "pause": self._pause, "clock": self._set_clock, "isolate": self._isolate, "rift": self._tear,
             "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break,
             "writes": self._break, "wipe": world.wiping.strike, "refuse": self._refuse,
+            "aimed": self._aim, "amid": self._cut_amid, "reads": self._break, "others": self._break,
         }  # fmt: skip
 
     def begin(self) -> None:
@@ -142,6 +148,17 @@ class Calamities:
     def _pause(self, calamity: Calamity, process: "Process") -> None:
         process.still_until = self._world.now + calamity.lasts_ns
 
+    def _aim(self, calamity: Calamity, process: "Process") -> None:
+        """Strike when something next happens."""
+        world = self._world
+        world.aiming.arm(drawn_aim(calamity.luck), process, calamity.lasts_ns, partial(self._isolate, calamity))
+
+    def _cut_amid(self, calamity: Calamity, process: "Process") -> None:
+        """The process, or its machine, ends before an operation of its disk that is soon to come."""
+        random, faults = Random(calamity.luck), process.faults
+        faults.operations_left = random.randint(0, 60)
+        faults.death = PowerCut(crash=random.random() < 0.7, down_ns=calamity.lasts_ns)
+
     def _set_clock(self, calamity: Calamity, process: "Process") -> None:
         process.wall_skew_ms += Random(calamity.luck).choice((-120_000, -2_000, 2_000, 120_000))
 
@@ -208,6 +225,7 @@ class Calamities:
 
     def _break(self, calamity: Calamity, process: "Process") -> None:
         """Some operations of one kind fail."""
-        random, operation = Random(calamity.luck), "sync" if calamity.kind == "syncs" else "write"
+        random = Random(calamity.luck)
         for after in range(0, random.choice((1, 4)) * 3, 3):
+            operation = _BROKEN.get(calamity.kind) or random.choice(OTHER_OPERATIONS)
             process.disk.fail_next(operation, errno.EIO, random.choice(("", "logs/", "meta/")), after)

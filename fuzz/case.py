@@ -11,9 +11,11 @@ from random import Random
 import attrs
 from attrs import define
 
-from goqueue.fuzz.options import CALAMITIES, Options, draw_cluster, draw_options
-from goqueue.fuzz.plants import PLANTS, planted
-from goqueue.fuzz.sim import Verdict, run_world
+from goqueue.fuzz.drawing.clusters import draw_cluster
+from goqueue.fuzz.drawing.single import draw_options
+from goqueue.fuzz.options import CALAMITIES, Options
+from goqueue.fuzz.plants.catalogue import plant_of, planted
+from goqueue.fuzz.sim import End, Verdict, run_world
 from goqueue.fuzz.world import Watcher
 
 # Of so many worlds one is a cluster; they take as long as all others together.
@@ -23,7 +25,7 @@ _RATES = {
     "links": ("p_cut", "p_half_open", "p_stall", "p_hang_up"),
     "disk": ("p_sync_error", "p_write_error", "p_read_error", "p_other_error", "p_full"), "rot": ("p_rot",),
     "kill": ("p_kill",), "crash": ("p_crash", "p_cut_inside"), "stop": ("p_stop",), "pause": ("p_pause",),
-    "clock": ("p_clock_jump",), "slow": ("p_slow", "p_cold"),
+    "clock": ("p_clock_jump",), "aimed": ("p_aimed",), "slow": ("p_slow", "p_cold"),
 }  # fmt: skip
 """Faults by the names that people say, and the rates that they are; beside them all kinds of calamities."""
 
@@ -44,7 +46,10 @@ class Case:
     # Calamities that do not happen, by their numbers, and options that are as they are by default.
     spared: tuple[int, ...] = ()
     off: tuple[str, ...] = ()
-    # A bug that is in the product while the world is run.
+    # Strikes of chance that do not happen, by their numbers, and clients that are not there, by their names.
+    strikes: tuple[int, ...] = ()
+    without: tuple[str, ...] = ()
+    # A bug that is in the product while the world is run, one of the bug's own unless it is said how many nodes it has.
     plant: str = ""
 
     def options(self) -> Options:
@@ -56,16 +61,19 @@ class Case:
             options.seconds = self.seconds
         if self.faults is not None:
             self._keep_faults(options, self.faults)
-        options.spared = self.spared
+        options.spared, options.spared_strikes, options.without = self.spared, self.strikes, self.without
         plain = Options()
         for name in self.off:
             setattr(options, name, getattr(plain, name))
         return options
 
     def _drawn(self) -> Options:
-        if self.plant:
-            return PLANTS[self.plant].worlds()
         nodes = self.nodes
+        if self.plant and not nodes:
+            plant = plant_of(self.plant)
+            if plant.worlds is not None:
+                return plant.worlds()
+            nodes = plant.nodes
         if not nodes:
             random = Random(f"{self.seed}/nodes")
             nodes = random.choice((3, 3, 3, 5)) if random.random() < 1 / _CLUSTERS_AMONG else 1
@@ -88,10 +96,39 @@ class Case:
         words += [f"--steps {self.steps}"] if self.steps is not None else []
         words += [f"--minutes {self.seconds / 60:g}"] if self.seconds is not None else []
         words += [f"--faults {','.join(self.faults) or 'none'}"] if self.faults is not None else []
-        words += [f"--spare {','.join(map(str, self.spared))}"] if self.spared else []
+        words += [f"--spare {spelled(self.spared, self.strikes)}"] if self.spared or self.strikes else []
+        words += [f"--without {','.join(self.without)}"] if self.without else []
         words += [f"--off {','.join(self.off)}"] if self.off else []
         words += [f"--plant {self.plant}"] if self.plant else []
         return " ".join(words)
+
+
+def spelled(calamities: tuple[int, ...], strikes: tuple[int, ...]) -> str:
+    """Numbers of calamities, and of strikes behind a letter, as `--spare` takes them: 3,5,s7-9."""
+    return ",".join([*_spans(calamities, ""), *_spans(strikes, "s")])
+
+
+def _spans(numbers: tuple[int, ...], letter: str) -> list[str]:
+    spans: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = spans[-1][0], number
+        else:
+            spans.append((number, number))
+    return [f"{letter}{first}" if first == last else f"{letter}{first}-{last}" for first, last in spans]
+
+
+def read_spared(text: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """What `spelled` has written; None where that is something else."""
+    calamities: list[int] = []
+    strikes: list[int] = []
+    for word in text.split(","):
+        numbers = calamities if not word.startswith("s") else strikes
+        first, dash, last = word.removeprefix("s").partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            return None
+        numbers += range(int(first), int(last or first) + 1)
+    return tuple(calamities), tuple(strikes)
 
 
 def live_through(
@@ -99,10 +136,11 @@ def live_through(
     report: Callable[[str], None] | None = None,
     capture: str | None = None,
     watch: Watcher | None = None,
+    end: End | None = None,
 ) -> Verdict:
-    """Run the world of a case, with its bug if it has one."""
+    """Run the world of a case, with its bug if it has one; with an `end`, no further than that."""
     with planted(case.plant) if case.plant else nullcontext():
-        return run_world(case.seed, options=case.options(), report=report, capture=capture, watch=watch)
+        return run_world(case.seed, options=case.options(), report=report, capture=capture, watch=watch, end=end)
 
 
 def of_seed(case: Case, seed: int) -> Case:

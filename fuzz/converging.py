@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Placement, Topic
-from goqueue.core.cluster.verbs import Drain
+from goqueue.core.cluster.plan import is_own
+from goqueue.core.cluster.verbs import Drain, Reassign, ReplicaMove
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import Refusal
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import agreed_index
+from goqueue.fuzz.insight import agreed_index, are_voters_agreed, voters
 from goqueue.fuzz.workloads.steward import Steward
 from goqueue.fuzz.world import World
 
@@ -32,7 +33,21 @@ class Converging:
         if any(isinstance(client, Steward) for client in world.clients):
             for process in world.processes:
                 self._ask(Drain(process.node_id, False))
+        if world.options.forgets:
+            self._wait_for(self._unrest)
+            self._replace()
         self._wait_for(self._unrest)
+
+    def _replace(self) -> None:
+        """Give partitions replicas on nodes that were forgotten, and are members anew."""
+        names = [process.node_id for process in self._world.processes]
+        wanted = min(self._world.options.replicas_max, len(names))
+        for name, topic in self._world.sight.topics().items():
+            for number, placement in topic.placements.items():
+                if not is_own(name) and len(placement.replicas) < wanted:
+                    others = [one for one in names if one not in placement.replicas]
+                    replicas = [*placement.replicas, *others][:wanted]
+                    self._ask(Reassign([ReplicaMove(name, number, replicas)]))
 
     def _wait_for(self, look: Callable[[], str]) -> None:
         world, until = self._world, self._world.now + _CONVERGED_NS
@@ -57,6 +72,8 @@ class Converging:
         if len(controllers) != 1:
             return f"the controllers are {controllers}"
         if unrest := self._world.wiping.unrest():
+            return unrest
+        if self._world.options.forgets and (unrest := _unrest_of_voters(nodes)):
             return unrest
         indexes = {node.options.node_id: agreed_index(node) for node in nodes}
         if len(dict.fromkeys(indexes.values())) != 1:
@@ -84,3 +101,11 @@ class Converging:
             return f"{what}, and its leader says {led.message}"
         assert isinstance(led, Partition)
         return "" if led.is_settled else f"{what}, and readers do not see it"
+
+
+def _unrest_of_voters(nodes: list[Node]) -> str:
+    """Whether nodes that were forgotten and have joined again vote where a voter is missing: one, three or five do."""
+    wanted = max(count for count in (1, 3, 5) if count <= len(nodes))
+    voting = [voters(node) for node in nodes]
+    is_agreed = all(are_voters_agreed(node) for node in nodes) and all(one == voting[0] for one in voting)
+    return "" if is_agreed and len(voting[0]) == wanted else f"{wanted} nodes are to vote, and {voting} do"

@@ -78,6 +78,8 @@ class Employment:
     session_ns: int
     heard: int
     has_left: bool = False
+    # Whether it was ever to leave: then what it had may have been handed back, and counts as not tried.
+    may_have_left: bool = False
 
     def lives(self, now: int) -> bool:
         """Whether its session cannot be over."""
@@ -131,7 +133,8 @@ class Deliveries:
         if isinstance(request, PollWork):
             self.heard(request.member_id, now, counts=coordinates)
         elif isinstance(request, LeaveGroup) and request.member_id in self._members:
-            self._members[request.member_id].has_left = True
+            member = self._members[request.member_id]
+            member.has_left = member.may_have_left = True
         elif isinstance(request, DeleteGroup | ResetOffsets) and request.group in self.terms:
             self.meddled.add(request.group)
             self._forget(request.group)
@@ -236,6 +239,11 @@ class Deliveries:
         """Whether anybody was told that it has a message, under the lease of a number."""
         return any(hold.spot == spot and read_stem(stem).lease == lease for (stem, _), hold in self._holds.items())
 
+    def is_late(self, given: Given) -> bool:
+        """Whether a message was leased again since: an answer from another node may be long on its way."""
+        lease = read_stem(given.run.stem).lease
+        return any(hold.spot == given.spot and read_stem(stem).lease > lease for (stem, _), hold in self._holds.items())
+
     def live(self, now: int, fate: Fate) -> Hold | None:
         """A lease that cannot be over, if there is one; leases that are over by time may have been the last."""
         for hold in fate.holds:
@@ -265,6 +273,16 @@ class Deliveries:
         if member is None or not member.lives(now) or (last.may_be_released and not is_told):
             return None
         return last.attempt if last.is_released else last.attempt + 1
+
+    def attempt_least(self, spot: Spot) -> int:
+        """Which attempt the next one of a message is at least: all that was not handed back was tried."""
+        fate = self.fate(spot)
+        least = max(fate.attempt, fate.attempt_least)
+        for hold in fate.holds[-1:]:
+            member = self._members.get(hold.member_id)
+            if member is not None and not member.may_have_left and not hold.may_be_released:
+                least = max(least, hold.attempt + 1)
+        return least
 
     def lost(self, topic_ids: set[int]) -> None:
         """A crash has taken back what was promised of some topics."""

@@ -7,6 +7,7 @@ from goqueue.core.verbs import DescribePartitions, Fetch, Fetched, ListTopics, P
 from goqueue.fuzz.checkers.delays import Delays
 from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.history import LETTERS_ENDING, Violation
+from goqueue.fuzz.users.laborer import Laborer
 from goqueue.fuzz.workloads.worker import Worker
 from goqueue.fuzz.world import World
 
@@ -22,13 +23,14 @@ class Draining:
         self._world = world
         self._ask = ask
         self._workers = [client for client in world.clients if isinstance(client, Worker)]
+        self._has_laborers = any(isinstance(user, Laborer) for user in world.users)
         self._endings = next(one for one in world.checkers if isinstance(one, Endings))
         self._delays = next(one for one in world.checkers if isinstance(one, Delays))
 
     def run(self) -> None:
         """Wait until nothing is left to be done or to come."""
         world, options = self._world, self._world.options
-        if not (self._workers or options.p_delay):
+        if not (self._workers or self._has_laborers or options.p_delay):
             return
         for worker in self._workers:
             worker.calm()

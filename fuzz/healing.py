@@ -22,6 +22,7 @@ from goqueue.fuzz.converging import Converging
 from goqueue.fuzz.draining import Draining
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.settling import Settling
+from goqueue.fuzz.users.finishing import Finishing
 from goqueue.fuzz.world import World
 
 _REST_NS = 20_000_000_000
@@ -59,6 +60,7 @@ class Healing:
         self._count = 0
         self._settling = Settling(world, self._ask)
         self._draining = Draining(world, self._ask)
+        self._finishing = Finishing(world, self._ask)
         self._converging = Converging(world, self._ask)
 
     def run(self) -> None:
@@ -68,8 +70,10 @@ class Healing:
         if world.sight.is_cluster:
             self._converging.run()
         world.sight.calm_since = world.now
+        self._finishing.run()
         self._settling.run()
         self._draining.run()
+        self._finishing.end()
         self._rest()
         self._settling.see_end()
         self._settling.see_forgotten()
@@ -80,6 +84,7 @@ class Healing:
         self._publish()
         self._make_topic()
         self._rest()
+        world.watchdog.rest()
         for checker in world.checkers:
             checker.ended()
         world.scribe.judge()

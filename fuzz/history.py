@@ -125,6 +125,8 @@ class History:
     terms: dict[int, TopicTerms] = field(factory=dict)
     rotten: set[Place] = field(factory=set)
     is_doomed: set[int] = field(factory=set)
+    # Topics of which somebody let a replica lead that may lack messages: nothing is promised of these either.
+    given_up: set[int] = field(factory=set)
     # Topics that somebody wanted deleted and was not told about: that may come to be at any time.
     is_wanted_gone: set[str] = field(factory=set)
     open: dict[int, Asked] = field(factory=dict)
@@ -132,11 +134,15 @@ class History:
     deliveries: Deliveries = field(factory=Deliveries)
     # What is kept back, by partition and offset in the schedule.
     delayed: dict[tuple[Place, int], Message] = field(factory=dict)
+    # Places in schedules of which somebody spoke before it was known what is there.
+    guessed: set[tuple[Place, int]] = field(factory=set)
     # How many requests there were, and had been when weak promises were last taken back, by topic and of all.
     count: int = 0
     _voided: dict[int | None, int] = field(factory=dict)
-    # The same of nodes that lost their power, and of partitions of which nobody was known to have everything.
+    # The same of nodes that lost their power, or of a topic what their disks did not have, and of partitions of which
+    # nobody was known to have everything.
     _powerless: dict[str, int] = field(factory=dict)
+    _diskless: dict[tuple[str, int], int] = field(factory=dict)
     _stood_still: dict[Place, int] = field(factory=dict)
 
     def asked(self, asked: Asked) -> None:
@@ -174,6 +180,7 @@ class History:
         if is_sure and before is not None and before[0] == place and before[1] != offset:
             raise Violation(f"{message.name!r} is kept back at {before[1]} of {place}, and at {offset} as well")
         message.kept_at = place, offset
+        message.is_doubtful = message.is_doubtful or (place, offset) in self.guessed
         self.delayed[place, offset] = message
 
     def died(self, node_id: str, *, lingers: bool) -> None:
@@ -214,6 +221,17 @@ class History:
             if not self.is_strong(place[0]):
                 self._let_go(promised, lambda holders: holders - {node_id})
 
+    def disk_failed(self, node_id: str, topic_id: int) -> None:
+        """A node may have lost what it had of a topic that was not on its disk: others may have it yet."""
+        self._diskless[node_id, topic_id] = self.count
+        for place, promised in self.promised.items():
+            if place[0] == topic_id and not self.is_strong(topic_id):
+                self._let_go(promised, lambda holders: holders - {node_id})
+
+    def disk_failed_at(self, node_id: str, topic_id: int) -> int:
+        """How many requests there had been when that happened last; -1 where it never did."""
+        return self._diskless.get((node_id, topic_id), -1)
+
     def placed(self, place: Place, replicas: list[str], *, stands_still: bool) -> None:
         """A partition is with these nodes and no others."""
         if stands_still:
@@ -233,7 +251,8 @@ class History:
         """Who certainly has a message that was acknowledged after it was asked for, by those in sync at this moment."""
         if self._stood_still.get(place, 0) >= asked.serial:
             return frozenset()
-        return frozenset(one for one in isr if self._powerless.get(one, 0) < asked.serial)
+        lost = {one: max(self._powerless.get(one, 0), self._diskless.get((one, place[0]), 0)) for one in isr}
+        return frozenset(one for one, at in lost.items() if at < asked.serial)
 
     def was_voided(self, topic_id: int, asked: Asked) -> bool:
         """Whether an answer may have been true before weak promises were taken back, and come only after that."""
@@ -246,6 +265,12 @@ class History:
         self.is_doomed.add(topic_id)
         for place in [place for place in self.promised if place[0] == topic_id]:
             del self.promised[place]
+
+    def give_up(self, place: Place) -> None:
+        """Somebody let a replica of a partition lead that may lack what was acknowledged."""
+        self.given_up.add(place[0])
+        self.rotten.add(place)
+        self.doomed(place[0])
 
 
 def records_in(batches: Readable) -> list[Record]:

@@ -1,15 +1,20 @@
 """What checkers read inside of nodes, in one place: how far each is in what all agree on, and who it believes to be."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 
 from goqueue.core.cluster.apply import ClusterState, Topic
 from goqueue.core.codec import Codec
+from goqueue.core.forwarding.errands import Attempt, Errand
+from goqueue.core.log.log import Log
 from goqueue.core.node import Node
 from goqueue.core.quorum.leader import Leader
 from goqueue.core.quorum.log import EntryLog
+from goqueue.core.reads import WaitingFetch
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
 from goqueue.core.records.entries import entries_in
+from goqueue.core.work.leader import WorkLeader
 from goqueue.core.work.records import WORK_CODEC, Doomed, unpacked_runs
 from goqueue.core.work.window import Run
 from goqueue.storage.layout import LOG_ENDING, segment_of
@@ -84,6 +89,11 @@ def term(node: Node) -> int:
     return node._agreement.term
 
 
+def vote(node: Node) -> tuple[int, str]:
+    """The term in which a node believes to be, and for whom it believes to have voted in it."""
+    return node._agreement.term, node._agreement._quorum.vote
+
+
 def saved_vote(disk: SimulatedDisk) -> SaveVote:
     """The vote that a crash at this moment would leave."""
     try:
@@ -109,6 +119,27 @@ def batches(disk: SimulatedDisk, stream: str, name: str, position: int) -> list[
     return [(position + at, header) for at, header in whole_batches(content)]
 
 
+def logs(node: Node) -> list[Log]:
+    """All logs of messages, ledgers and schedules that a node has open, led or followed."""
+    led, followed = node.led.streams.values(), node.led.replicas.values()
+    return [*(partition.log for partition in led), *(replica.log for replica in followed)]
+
+
+def takes_appends(log: Log) -> bool:
+    """Whether a log is sound and has not been closed."""
+    return log.unsound is None and not log._is_closed
+
+
+def asked_to_be_synced(log: Log) -> int:
+    """The end of what a log has asked the disk to sync."""
+    return max(log._sync_asked_offset, log.synced_offset)
+
+
+def waiting_fetches(node: Node) -> Iterable[WaitingFetch]:
+    """The fetches that wait in a node for what is not there yet."""
+    return node._reads._waiting.values()
+
+
 def given_up(disk: SimulatedDisk, ledger: str, group: str) -> Iterator[tuple[int, list[Run]]]:
     """What a group gave up by a ledger on a disk, durable or not, and under which leases."""
     files = disk.names(ledger) if disk.is_folder(ledger) else []
@@ -132,3 +163,143 @@ def whole_batches(content: bytes) -> list[tuple[int, Header]]:
         found.append((at, header))
         at += header.size
     return found
+
+
+# --- what a node waits for
+
+
+def quorum_standing(node: Node) -> tuple[str, int, int, int]:
+    """What a node is among the voters, the end of its entries, of those it knows to be agreed, and of those applied."""
+    quorum = node._agreement._quorum
+    return type(quorum.role).__name__.lower(), quorum.log.end, quorum.agreed, node._agreement.agreed_index
+
+
+def errand(node: Node, to: int) -> Errand | None:
+    """What a node looks after for whoever asked; None where it carries that out itself."""
+    return None if node._peering is None else node._peering.dispatch._errands.get(to)
+
+
+def number_sent(node: Node, attempt: Attempt) -> int:
+    """Under which number another node was asked."""
+    assert node._peering is not None
+    return node._peering.dispatch._outgoing._places[attempt.number][1]
+
+
+def taken_from(node: Node, sender: Node, number: int) -> int | None:
+    """How a node calls what another has passed on to it; None where it does not work on that."""
+    assert node._peering is not None
+    assert sender._peering is not None
+    lives = node._peering.dispatch._incoming._origins.get(sender.options.node_id, {})
+    origin = lives.get(sender._peering._options.incarnation)
+    return None if origin is None else origin.under_way.get(number)
+
+
+def publishes_waiting(node: Node, to: int) -> Iterator[str]:
+    """Where messages of a publish wait to be acknowledged, and what for."""
+    for stream, partition in node.led.streams.items():
+        for one in (*partition._unacknowledged, *partition._hasty):
+            if any(share.publishing.to == to for share in one.shares):
+                yield f"{stream} is to be confirmed up to {one.next_offset}"
+                yield from (f"  {line}" for line in replication_of(node, stream, None))
+        if any(publishing.to == to for publishing in partition.done):
+            yield f"{stream} has acknowledged it, and nobody has looked since"
+        gathered = (share for gathering in partition._gathering.values() for share in gathering.shares)
+        if any(share.publishing.to == to for share in gathered):
+            yield f"{stream} has gathered it, and appended nothing"
+
+
+def replication_of(node: Node, stream: str, followers: list[str] | None) -> Iterator[str]:
+    """How far a stream is at its leader and its followers; None for those that count."""
+    partition = node.led.streams.get(stream)
+    if partition is None:
+        yield f"{node.options.node_id} does not lead {stream}"
+        return
+    log = partition.log
+    kept = "unsound" if log.unsound is not None else f"kept up to {log.acknowledged_offset}"
+    shown = f"shown up to {partition.high_watermark}"
+    yield f"{node.options.node_id} leads it: it ends at {log.next_offset}, is {kept}, {shown}"
+    if partition.leadership is not None:
+        for follower in partition.leadership.counted if followers is None else followers:
+            end = partition.ends.get(follower)
+            has = "has said nothing in this epoch" if end is None or end.kept < 0 else f"has it up to {end.kept}"
+            yield f"{follower} {has}"
+
+
+def reads_waiting(node: Node, to: int) -> Iterator[str]:
+    """Which read of a partition is not over."""
+    reads = node._reads
+    waiting = reads._waiting.get(to)
+    if waiting is not None:
+        stream, end = waiting.partition.log.stream, waiting.partition.high_watermark
+        yield f"waits for news of {stream}, which is shown up to {end}"
+    for pending in reads._pending.values():
+        if pending.to == to:
+            yield f"waits for the disk to read {pending.partition.log.stream}"
+
+
+def changes_waiting(node: Node, to: int) -> Iterator[str]:
+    """Which change of the metadata is not agreed on, or not even planned."""
+    agreement = node._agreement
+    if any(asker == to for asker, _ in agreement._waiting):
+        yield "waits to be planned as a change of the metadata, behind those that are not agreed on"
+    for index, some in agreement._proposals._pending.items():
+        if any(pending.to == to for pending in some):
+            quorum = agreement._quorum
+            far = f"{quorum.durable} are durable here, {quorum.agreed} agreed on"
+            yield f"waits for entry {index} of the metadata: {far}"
+    if to in agreement._asked.values():
+        yield "waits for the quorum to change"
+
+
+def kept_in(node: Node, to: int) -> list[str]:
+    """Where in a node something is kept that bears the number of whoever asked."""
+    found: list[str] = []
+    seen: set[int] = set()
+    line: deque[tuple[str, object]] = deque([("", node)])
+    while line and len(seen) < _OBJECTS_MAX:
+        path, one = line.popleft()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        for name, value in _parts(one):
+            inner = f"{path}{name}"
+            is_it = name == ".to" and value == to
+            is_it = is_it or (isinstance(one, dict) and name == f"[{to}]" and _is_by_asker(path))
+            if is_it or (isinstance(value, tuple) and to in value and name.startswith("[") and "held" in path):
+                found.append(path)
+            elif isinstance(value, _HOLDERS) or type(value).__module__.startswith("goqueue.core"):
+                line.append((inner, value))
+    return sorted({*found})
+
+
+_OBJECTS_MAX = 20_000
+_HOLDERS = (dict, list, tuple, deque)
+
+
+def _is_by_asker(path: str) -> bool:
+    """Whether a dict is one of those whose keys are whoever asked."""
+    return path.rpartition(".")[2].lstrip("_") in ("waiting", "by_to", "asked", "line", "late", "held", "errands")
+
+
+def _parts(one: object) -> Iterator[tuple[str, object]]:
+    """What an object is made of, and how that is called."""
+    if isinstance(one, dict):
+        yield from ((f"[{key}]", value) for key, value in one.items())
+    elif isinstance(one, list | tuple | deque):
+        yield from (("[]", value) for value in one)
+    else:
+        names = [*getattr(one, "__dict__", ()), *(name for cls in type(one).__mro__ for name in _slots(cls))]
+        yield from ((f".{name}", getattr(one, name)) for name in names if hasattr(one, name))
+
+
+def _slots(cls: type) -> list[str]:
+    slots = getattr(cls, "__slots__", ())
+    return [slots] if isinstance(slots, str) else [*slots]
+
+
+def ready_lanes(node: Node, group: str, topic: str, partition: int) -> list[int]:
+    """The lanes of a partition in which a group's queue has something that could be given at this moment."""
+    queues = node._groups.queues
+    book = queues.books.get((topic, partition)) if isinstance(queues, WorkLeader) else None
+    queue = None if book is None else book.queues.get(group)
+    return [] if queue is None else [lane for lane, (ready, _) in enumerate(queue.lane_counts()) if ready]

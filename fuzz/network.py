@@ -48,6 +48,15 @@ class Connection:
     request_due: int = 0
     reply_due: int = 0
 
+    @property
+    def name(self) -> str:
+        """Who asks."""
+        return self.client.name
+
+    def reply(self, to: int, reply: Reply) -> None:
+        """The node has answered."""
+        self.process.world.network.reply(self, to, reply)
+
 
 class Network:
     """All connections of a world."""
@@ -84,8 +93,12 @@ class Network:
         if not connection.is_watched:
             connection.is_watched = True
             world.later(patience_ns, self._watch, connection)
+        self._put(connection, to, _copied(request))
+
+    def _put(self, connection: Connection, to: int, request: Request) -> None:
+        world = self._world
         connection.request_due = max(world.now + self._delay(), connection.request_due)
-        world.later(connection.request_due - world.now, self._arrive, (connection, to, _copied(request)))
+        world.later(connection.request_due - world.now, self._arrive, (connection, to, request))
 
     def hang_up(self, client: Client) -> None:
         """The client gives its connection up; the node learns of it behind all that was sent before."""
@@ -104,10 +117,13 @@ class Network:
             return
         due = min(due for due, _ in connection.waiting.values())
         if due <= self._world.now:
-            self._world.count("patience at its end")
-            self.hang_up(connection.client)
+            self._lose_patience(connection)
         else:
             self._world.later(due - self._world.now, self._watch, connection)
+
+    def _lose_patience(self, connection: Connection) -> None:
+        self._world.count("patience at its end")
+        self.hang_up(connection.client)
 
     def _give_up(self, connection: Connection) -> None:
         if not connection.is_up:
@@ -160,8 +176,10 @@ class Network:
 
     def _come_back(self, sent: tuple[Connection, int, Reply]) -> None:
         connection, to, reply = sent
-        if not connection.is_up or connection.loses_replies:
-            return
+        if connection.is_up and not connection.loses_replies:
+            self._hear(connection, to, reply)
+
+    def _hear(self, connection: Connection, to: int, reply: Reply) -> None:
         _, request = connection.waiting.pop(to)
         client = connection.client
         client.in_flight -= 1
@@ -174,29 +192,42 @@ class Network:
         world, random, options = self._world, self._random, self._world.options
         if not self._connections:
             return
-        connection = self._connections[random.choice(list(self._connections))]
-        if random.random() < options.p_cut:
+        assert world.trouble is not None
+        connection, strikes_home = self._connections[random.choice(list(self._connections))], world.trouble.strikes_home
+        if random.random() < options.p_cut and strikes_home():
             world.count("link cut")
             self.cut(connection)
-        if random.random() < options.p_hang_up:
+        if random.random() < options.p_hang_up and strikes_home():
             world.count("hang-up")
             self.hang_up(connection.client)
         if random.random() < options.p_half_open:
-            world.count("link half open")
-            if random.random() < 0.5:
-                connection.loses_requests = True
-            else:
-                connection.loses_replies = True
+            loses_requests = random.random() < 0.5
+            if strikes_home():
+                world.count("link half open")
+                connection.loses_requests = connection.loses_requests or loses_requests
+                connection.loses_replies = connection.loses_replies or not loses_requests
         if random.random() < options.p_stall:
-            world.count("link stalled")
             until = self._world.now + random.randint(0, 2 * self._patience_ns)
+            if not strikes_home():
+                return
+            world.count("link stalled")
             connection.request_due = max(connection.request_due, until)
             connection.reply_due = max(connection.reply_due, until)
+        self._worsen(connection)
+
+    def _worsen(self, connection: Connection) -> None:
+        """Something may have happened to a link."""
 
     def cut(self, connection: Connection) -> None:
         """Cut a link: each end notices some time later, and what has not arrived by then never does."""
         self._world.later(self._delay(), self._node_notices, connection)
         self._world.later(self._delay(), self._give_up, connection)
+
+    def started(self, process: "Process") -> None:
+        """A process has begun."""
+
+    def leaving(self, process: "Process") -> None:
+        """A process is about to stop."""
 
     def node_died(self, process: "Process", *, silently: bool) -> None:
         """The process is gone; with its machine, nobody tells the clients."""

@@ -13,6 +13,7 @@ are, which is cheaper. Only batches to be published are copied: a leader stamps 
 are cut, and when (`calamities.py`).
 """
 
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -75,17 +76,32 @@ class Post:
 
     # --- letters
 
+    def send_all(self, sender: "Process", letters: Sequence[Letter]) -> None:
+        """Put what a turn has written on its way."""
+        for letter in letters:
+            self.send(sender, letter)
+
+    def taken(self, process: "Process") -> None:
+        """A process has read what came."""
+
+    def follow(self, process: "Process") -> None:
+        """A process has had a turn."""
+
     def send(self, sender: "Process", letter: Letter) -> None:
         """Put a letter on its way."""
-        world, random, weather = self._world, self._random, self.weather
-        to = world.machine(letter.to)
-        world.count("letter")
+        self._world.count("letter")
         for checker in self._readers:
             checker.posted(sender, letter)
+        self._put(sender, letter)
+        self._world.aiming.posted(sender, letter.message)
+
+    def _put(self, sender: "Process", letter: Letter) -> None:
+        world, random, weather = self._world, self._random, self.weather
+        to = world.machine(letter.to)
         if to is None or not to.is_up or self.is_cut(sender, to):
             world.count("letter into the void")
             return
-        if random.random() < self._options.p_letter_loss + weather.p_loss:
+        if random.random() < (0.0 if world.is_healed else self._options.p_letter_loss) + weather.p_loss:
             world.count("letter lost")
             return
         content: object = b"".join(encode(letter.message)) if self._options.encodes else _copied(letter.message)

@@ -11,28 +11,27 @@ waits.
 Not here: what is asked of it and by whom (`world.py`), and what goes wrong with it (`trouble.py`, `calamities.py`).
 """
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.groups.verbs import Polled
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.voter_id import voter_id
-from goqueue.core.records.varint import Readable
 from goqueue.core.secrets import Secrets
-from goqueue.core.verbs import Caller, Fetched
-from goqueue.core.work.verbs import PolledWork
+from goqueue.core.verbs import Caller
 from goqueue.fuzz.checkers.checker import HEALER
+from goqueue.fuzz.digestible import digestible
 from goqueue.fuzz.faults import Interruptions, PowerCut
 from goqueue.fuzz.insight import saved_vote
 from goqueue.fuzz.slices import Slice, Slices
+from goqueue.fuzz.users.front import Front
+from goqueue.fuzz.watchdog import Turn
 from goqueue.storage.capture import Capture
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.lives import begin_life, end_life
@@ -42,13 +41,25 @@ from goqueue.storage.simulated_faults import Conditions
 from goqueue.storage.store import Store
 
 if TYPE_CHECKING:
-    from goqueue.fuzz.network import Connection
     from goqueue.fuzz.world import World
 
 WALL_MS = 1_700_000_000_000
 _PAUSE_FIRST_NS, _PAUSE_MOST_NS = 2_000_000, 20_000_000
 _CALLER = Caller("simulated")
 _PPM = 1_000_000
+
+
+class Asker(Protocol):
+    """Who has asked a node, by name, and is told what it answers."""
+
+    @property
+    def name(self) -> str:
+        """Who it is."""
+        ...
+
+    def reply(self, to: int, reply: Reply) -> None:
+        """The node has answered."""
+        ...
 
 
 class Process:
@@ -70,6 +81,8 @@ class Process:
         self.is_stopping = False
         # How often its machine has lost its power.
         self.boots = 0
+        # A number that no other process of the machine has, in a cluster.
+        self.incarnation = 0
         # Whether something has happened to the node that checkers have not looked at.
         self.is_stirred = False
         self.vain_turns = 0
@@ -88,14 +101,16 @@ class Process:
         self._slices = Slices(world.random(f"{node_id}/slices"), self.faults)
         self._schedule = world.random(f"{node_id}/schedule")
         self._store: Store | None = None
-        self._inbox: list[tuple[int, Connection | None, Request]] = []
+        self._inbox: list[tuple[int, Asker | None, Request]] = []
         self._letters: list[tuple[str, object]] = []
         # What was heard of links to peers: a method of the node, and of which peer.
         self._links: list[tuple[str, str]] = []
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, Asker] = {}
         self._turn_due: int | None = None
         self._has_metadata = False
         self._doubtful: dict[str, bool] = {}
+        # What serves programs that use the client library, once one has connected.
+        self._front: Front | None = None
 
     @property
     def life(self) -> int:
@@ -106,6 +121,13 @@ class Process:
     def is_up(self) -> bool:
         """Whether a process lives, whatever it is doing."""
         return self.node is not None
+
+    @property
+    def front(self) -> Front:
+        """The server of the process that lives."""
+        if self._front is None:
+            self._front = Front(self)
+        return self._front
 
     # --- clocks
 
@@ -118,7 +140,7 @@ class Process:
         """What its wall clock shows."""
         return WALL_MS + self.world.now // 1_000_000 + self.wall_skew_ms
 
-    def _world_ns(self, local_ns: int) -> int:
+    def world_ns(self, local_ns: int) -> int:
         """When in the world the monotonic clock shows that much, or a little more."""
         since = local_ns - self.origin_ns
         return since if not self.drift_ppm else since * _PPM // (_PPM + self.drift_ppm) + 1
@@ -131,8 +153,10 @@ class Process:
 
     def start(self, _: object = None) -> None:
         """A process begins; when the disk does not let it, another one will."""
-        if self.node is not None or self.world.now < self.down_until:
-            return
+        if self.node is None and self.world.now >= self.down_until:
+            self.survive(self._begin, None)
+
+    def _begin(self, _: object) -> None:
         self.is_stopping = False
         try:
             self._store = Store(self.disk)
@@ -175,7 +199,7 @@ class Process:
                 secrets=secrets,
                 thresholds=thresholds,
             )
-        incarnation = self._schedule.getrandbits(40) + 1
+        self.incarnation = incarnation = self._schedule.getrandbits(40) + 1
         before = begin_life(self.disk, incarnation, f"boot-{self.boots}")
         cluster = evolve(self.cluster, incarnation=incarnation, whole=before.whole, synced=before.lives)
         return NodeOptions(
@@ -196,8 +220,8 @@ class Process:
         """Do something during which the power may go."""
         try:
             act(argument)
-        except PowerCut:
-            self.die(crash=True)
+        except PowerCut as cut:
+            self.die(crash=cut.crash, down_ns=cut.down_ns)
 
     def die(self, *, crash: bool, down_ns: int | None = None) -> None:
         """The process ends without a word; with `crash`, so does the machine. Another one starts some time later."""
@@ -212,7 +236,7 @@ class Process:
         self.world.history.died(self.node_id, lingers=self.world.sight.is_cluster)
         self._turn_due = None
         self.still_until = 0
-        self.faults.operations_left = None
+        self.faults.spare()
         if crash:
             self.boots += 1
             self.disk.crash()
@@ -247,11 +271,17 @@ class Process:
         if self.node is not None and not self.is_stopping:
             self._turn_now()
             self.is_stopping = True
+            self.world.network.leaving(self)
+            if self._front is not None:
+                self._front.leave()
             self.node.close(self.local_ns())
             self._turn_now()
 
     def close(self) -> None:
         """Nothing goes on in the process any more."""
+        if self._front is not None:
+            self._front.die()
+            self._front = None
         self._slices.end()
         if self._capture is not None:
             self._capture.close()
@@ -271,18 +301,27 @@ class Process:
             parts = path.split("/")
             if operation == "sync" and parts[0] == "logs":
                 self._doubtful.setdefault("/".join(parts[:-1]), False)
-                self.world.void(parts[1])
+                self.world.void(self, parts[1])
         for stream, was_unsound in list(self._doubtful.items()):
-            partition = self.node.led.streams.get(stream) if self.node is not None else None
-            self.world.void(stream.split("/")[1])
+            partition = self.node.led.held(stream) if self.node is not None else None
+            self.world.void(self, stream.split("/")[1])
             if partition is None or (was_unsound and partition.log.unsound is None):
                 del self._doubtful[stream]
             else:
                 self._doubtful[stream] = partition.log.unsound is not None
 
+    @property
+    def turn_due(self) -> int | None:
+        """When the next turn comes; None while none is to come."""
+        return self._turn_due
+
+    def has_in_inbox(self, to: int) -> bool:
+        """Whether a request has come that no turn has taken in."""
+        return any(one[0] == to for one in self._inbox)
+
     # --- what comes in
 
-    def receive(self, to: int, connection: "Connection | None", request: Request) -> None:
+    def receive(self, to: int, connection: Asker | None, request: Request) -> None:
         """A request has come to the machine; the next turn takes it."""
         self._inbox.append((to, connection, request))
         self.kick()
@@ -311,25 +350,26 @@ class Process:
             for to in sorted(gone):
                 self.node.forget(to)
 
-    def _hand_over(self, node: Node, to: int, connection: "Connection | None", request: Request) -> None:
+    def _hand_over(self, node: Node, to: int, connection: Asker | None, request: Request) -> None:
         if connection is not None:
             self._connections[to] = connection
         world = self.world
         world.note(self, "ask", to, type(request).__name__)
         world.count(f"request {type(request).__name__}")
-        world.witness.asked(self.node_id, to, HEALER if connection is None else connection.client.name, request)
+        world.witness.asked(self.node_id, to, HEALER if connection is None else connection.name, request)
         if world.watch is not None:
             world.watch.asked(self, to, request)
         node.ask(self.local_ns(), to, _CALLER, request)
 
     def _answer(self, to: int, reply: Reply) -> None:
-        self.world.note(self, "answer", to, _digestible(reply))
+        self.world.note(self, "answer", to, digestible(reply))
+        self.world.progress.answered(to)
         if self.world.watch is not None:
             self.world.watch.answered(self, to, reply)
         self.world.witness.answered(to, reply)
         connection = self._connections.pop(to, None)
         if connection is not None:
-            self.world.network.reply(connection, to, reply)
+            connection.reply(to, reply)
 
     # --- turns
 
@@ -362,19 +402,21 @@ class Process:
         for to, connection, request in inbox:
             self._hand_over(node, to, connection, request)
         node.wake(now)
+        turn = Turn(self.node_id)
         while ready := node.take(now):
             is_vain = False
+            turn.taken()
             node_disk.act(now, ready)
             for send in ready.sends:
                 self._answer(send.to, send.reply)
-            for letter in ready.letters:
-                world.post.send(self, letter)
+            world.post.send_all(self, ready.letters)
             if ready.is_last:
                 due = node.deadline()
                 assert (due is not None and due <= now) or not node.take(now), "more was there to be taken"
                 break
         for work in node_disk.take(now):
             self.later(self._duration(work), self._run, work)
+        world.post.follow(self)
         if not self._has_metadata and node.has_metadata:
             self._has_metadata = True
             for checker in world.checkers:
@@ -386,7 +428,7 @@ class Process:
         dues = [due for due in (node.deadline(), node_disk.deadline()) if due is not None]
         self.vain_turns = self.vain_turns + 1 if is_vain and min(dues, default=now + 1) <= now else 0
         if dues:
-            self._turn_at(max(self._world_ns(min(dues)), world.now + 1_000))
+            self._turn_at(max(self.world_ns(min(dues)), world.now + 1_000))
         if self._capture is not None:
             self._capture.turn(now, self.wall_ms())
 
@@ -402,6 +444,7 @@ class Process:
         for verb, peer in links:
             getattr(node, verb)(now, peer)
         letters, self._letters = self._letters, []
+        self.world.post.taken(self)
         for sender, letter in letters:
             self.world.witness.read(self.node_id, sender, letter)
             node.receive(now, sender, letter)
@@ -439,17 +482,3 @@ class Process:
 
     def _say(self, line: str) -> None:
         self.world.say(self, line)
-
-
-def _sum(content: Readable) -> str:
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
-
-
-def _digestible(reply: Reply) -> object:
-    if isinstance(reply, Fetched):
-        return _sum(reply.batches), reply.next_offset, reply.high_watermark
-    if isinstance(reply, PolledWork):
-        return [(one.topic, one.partition, _sum(one.batches), one.leases) for one in reply.parts]
-    if isinstance(reply, Polled):
-        return [(one.topic, one.partition, _sum(one.batches), one.first_offset, one.end_offset) for one in reply.parts]
-    return reply

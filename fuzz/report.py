@@ -23,6 +23,8 @@ def explain_violation(case: Case, verdict: Verdict) -> str:
         f"commit: {commit()}",
         f"options: {verdict.options.text() or 'all as they are'}",
         *(f"calamity at {one.at_ns / 1e9:.1f} s: {one.text()}" for one in verdict.calamities),
+        *(["who waits for whom:", *(f"  {line}" for line in verdict.waits)] if verdict.waits else []),
+        *([verdict.stack] if verdict.stack else []),
         f"the last {len(last)} events:",
         *(f"  {line}" for line in last),
         f"again: {case.command()} --trace",

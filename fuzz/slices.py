@@ -8,12 +8,15 @@ A process that dies takes its work along: what is paused ends where it stands, a
 """
 
 from collections.abc import Callable
+from ctypes import c_ulong, py_object, pythonapi
 from random import Random
 from threading import Lock, Thread
 
 from goqueue.fuzz.faults import Interruptions, PowerCut
+from goqueue.fuzz.watchdog import WORK_THREAD
 
 _OPERATIONS_MAX = 10
+_LOOK_S = 1.0
 
 
 class Slice:
@@ -47,16 +50,27 @@ class Worker:
         self._may_go.acquire()
         self._has_stopped.acquire()
         self._piece: Slice | None = None
-        self._thread = Thread(target=self._live, daemon=True)
+        self._thread = Thread(target=self._live, name=WORK_THREAD, daemon=True)
         self._thread.start()
 
     def go_on(self, piece: Slice | None) -> None:
         """Let a piece of work run up to its next pause, or its end; None ends the thread."""
         self._piece = piece
         self._may_go.release()
-        self._has_stopped.acquire()
+        self._await()
         if piece is None:
             self._thread.join()
+
+    def _await(self) -> None:
+        """Wait until the thread pauses, and look now and then whether a signal has come meanwhile."""
+        while not self._has_stopped.acquire(timeout=_LOOK_S):
+            pass
+
+    def break_off(self) -> None:
+        """End work that does not pause, wherever it is."""
+        assert self._thread.ident is not None
+        pythonapi.PyThreadState_SetAsyncExc(c_ulong(self._thread.ident), py_object(PowerCut))
+        self._await()
 
     def pause(self) -> None:
         """Let the world go on, and wait for it."""
@@ -96,7 +110,15 @@ class Slices:
             piece.worker = self._idle.pop() if self._idle else Worker()
         piece.operations_left = int(self._random.random() * (_OPERATIONS_MAX + 1))
         self._faults.running = piece
-        piece.worker.go_on(piece)
+        try:
+            piece.worker.go_on(piece)
+        except BaseException:
+            # Whoever watches has lost patience: the work is still running, and would run for ever.
+            piece.worker.break_off()
+            self._faults.running = None
+            self._living.remove(piece)
+            self._idle.append(piece.worker)
+            raise
         self._faults.running = None
         if piece.is_done:
             self._living.remove(piece)

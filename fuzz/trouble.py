@@ -1,4 +1,8 @@
-"""What goes wrong in a world, step by step, as its options allow."""
+"""What goes wrong in a world by chance, step by step, as its options allow.
+
+What chance has hit is numbered, so that single strikes can be left out: that is how a smaller world is found which
+breaks the same promise (`shrinking.py`). A strike that is left out was drawn all the same, and has its number.
+"""
 
 import errno
 from random import Random
@@ -6,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from goqueue.core.log.checkpoint import decode_checkpoint
 from goqueue.core.log.segment import Segment
+from goqueue.fuzz.aiming import drawn_death
+from goqueue.fuzz.faults import OTHER_OPERATIONS
 from goqueue.storage.layout import CHECKPOINT_FILE, INDEX_ENDINGS, LOG_ENDING
 
 if TYPE_CHECKING:
@@ -17,7 +23,6 @@ _JUMPS_MS = (-86_400_000, -5_000, -1, 1, 5_000, 3_700_000, 86_400_000)
 _SHORT_JUMPS_MS = (-5_000, -1, 1, 5_000, 3_700_000)
 _PAUSES_NS = (50_000_000, 1_000_000_000, 16_000_000_000)
 _ENDINGS = (LOG_ENDING, LOG_ENDING, *INDEX_ENDINGS.values())
-_OTHERS = ("open", "create", "truncate", "names", "rename", "remove", "remove_folder", "sync_folder", "make_folder")
 
 
 class Trouble:
@@ -27,10 +32,18 @@ class Trouble:
         self._random = random
         self._world = world
         self._full_until = 0
+        # How many strikes there were, those among them that were left out.
+        self.strikes = 0
         options = world.options
+        self._spared = frozenset(options.spared_strikes)
         disk_rates = (options.p_sync_error, options.p_write_error, options.p_read_error, options.p_other_error)
         self._breaks_disk = any(disk_rates) or options.p_full > 0.0
         self._breaks_links = any((options.p_cut, options.p_hang_up, options.p_half_open, options.p_stall))
+
+    def strikes_home(self) -> bool:
+        """Whether what chance has hit upon happens, or is one of those that are left out."""
+        self.strikes += 1
+        return self.strikes not in self._spared
 
     def strike(self, process: "Process") -> None:
         """Decide what goes wrong at this moment, with this process above all."""
@@ -40,22 +53,38 @@ class Trouble:
         if self._breaks_links:
             world.network.trouble()
         if random.random() < options.p_clock_jump:
-            world.count("clock jump")
-            process.wall_skew_ms += random.choice(_SHORT_JUMPS_MS if options.sequenced else _JUMPS_MS)
+            jump_ms = random.choice(_SHORT_JUMPS_MS if options.sequenced else _JUMPS_MS)
+            if self.strikes_home():
+                world.count("clock jump")
+                process.wall_skew_ms += jump_ms
         if random.random() < options.p_pause:
-            world.count("pause")
-            world.now += random.choice(_PAUSES_NS)
+            pause_ns = random.choice(_PAUSES_NS)
+            if self.strikes_home():
+                world.count("pause")
+                world.now += pause_ns
         if random.random() < options.p_rot:
             self._rot(process)
         if random.random() < options.p_cut_inside:
-            process.faults.operations_left = random.randint(0, 60)
-        if not process.is_up:
-            return
+            operations = random.randint(0, 60)
+            if self.strikes_home():
+                process.faults.operations_left = operations
+        if options.p_aimed and random.random() < options.p_aimed:
+            death = drawn_death(random)
+            if self.strikes_home():
+                world.aiming.arm(death, process)
+        if process.is_up:
+            self._end(process)
+
+    def _end(self, process: "Process") -> None:
+        """End the process, or let it be."""
+        random, options = self._random, self._world.options
         if random.random() < options.p_stop:
-            process.survive(lambda _: process.stop(), None)
+            if self.strikes_home():
+                process.survive(lambda _: process.stop(), None)
         elif random.random() < options.p_kill:
-            process.die(crash=False)
-        elif random.random() < options.p_crash:
+            if self.strikes_home():
+                process.die(crash=False)
+        elif random.random() < options.p_crash and self.strikes_home():
             process.die(crash=True)
 
     def _break_disk(self, process: "Process") -> None:
@@ -65,15 +94,19 @@ class Trouble:
             ("sync", options.p_sync_error),
             ("write", options.p_write_error),
             ("read", options.p_read_error),
-            (random.choice(_OTHERS), options.p_other_error),
+            (random.choice(OTHER_OPERATIONS), options.p_other_error),
         ):
             if random.random() < probability:
                 prefix = random.choice(("", "", "logs/", "logs/t0", "meta/"))
-                disk.fail_next(operation, errno.EIO, prefix, random.choice((0, 0, 3)))
+                after = random.choice((0, 0, 3))
+                if self.strikes_home():
+                    disk.fail_next(operation, errno.EIO, prefix, after)
         if random.random() < options.p_full:
-            world.count("disk full")
-            disk.conditions.capacity_bytes = disk.used_bytes + random.choice((0, 100, 5_000))
-            self._full_until = world.now + random.randint(1_000_000, 60_000_000)
+            room, lasts_ns = random.choice((0, 100, 5_000)), random.randint(1_000_000, 60_000_000)
+            if self.strikes_home():
+                world.count("disk full")
+                disk.conditions.capacity_bytes = disk.used_bytes + room
+                self._full_until = world.now + lasts_ns
         if disk.conditions.capacity_bytes is not None and world.now >= self._full_until:
             disk.conditions.capacity_bytes = None
 
@@ -95,10 +128,13 @@ class Trouble:
         path = f"{partition.log.stream}/{segment.name}{random.choice(_ENDINGS)}"
         durable = self._durable(process, path)
         if durable:
+            position, bit = random.randrange(len(durable)), random.randrange(8)
+            if not self.strikes_home():
+                return
             if path.endswith(LOG_ENDING):
                 world.history.rotten.add((topic_id, partition.number))
             world.count("bit rot")
-            process.disk.rot(path, random.randrange(len(durable)), random.randrange(8))
+            process.disk.rot(path, position, bit)
 
     def _checkpointed(self, process: "Process", stream: str) -> list[Segment]:
         """The sealed segments that a crash at this moment would leave vouched for."""

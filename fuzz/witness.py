@@ -30,6 +30,7 @@ from goqueue.core.verbs import (
     PublishReply,
     Refusal,
 )
+from goqueue.core.work.receipts import ending_of, read_stem
 from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Place, TopicTerms, Violation, name_of, records_in
@@ -45,6 +46,7 @@ class Witness:
         self._history = sight.history
         self._checkers = checkers
         self._altered: set[str] = set()
+        self._retaining: set[str] = set()
         # Signs of life that came to a coordinator; a copy of one is none.
         self._signs: set[tuple[str, int, int]] = set()
         self.acknowledged = 0
@@ -69,8 +71,11 @@ class Witness:
         coordinates = node_id == self._sight.coordinator()
         self._history.deliveries.asked(asked.at, request, coordinates=coordinates)
         self._history.memberships.asked(asked.serial, asked.at, request)
-        if isinstance(request, AlterTopic) and "fsync" in request.config:
-            self._altered.add(request.name)
+        if isinstance(request, AlterTopic):
+            if "fsync" in request.config:
+                self._altered.add(request.name)
+            if "retention_hours" in request.config or "retention_bytes" in request.config:
+                self._retaining.add(request.name)
         if JOURNAL_TOPIC in topics:
             self._learn(topics[JOURNAL_TOPIC])
         if topic is not None and topic_id is not None:
@@ -102,6 +107,7 @@ class Witness:
             self._history.terms[topic.topic_id] = terms
         # A change that was asked for may come to be at any time, even in the next life.
         terms.was_weak = terms.was_weak or topic.name in self._altered
+        terms.retains = terms.retains or topic.name in self._retaining
 
     def forgotten(self, requests: Iterable[int]) -> None:
         """Nobody waits for these any more."""
@@ -124,8 +130,7 @@ class Witness:
                 asked.records = records_in(reply.batches)
                 asked.found = {record.offset: name_of(record) for record in asked.records}
         if isinstance(asked.request, PollWork) and isinstance(reply, PolledWork):
-            # A poll may have waited for a topic to be made.
-            topics = {name: one for name, one in self._sight.topic_ids().items() if asked.topics.get(name, one) == one}
+            topics = self._leased_topics(asked, reply)
             rotten = self._history.rotten
             asked.given = [*self._history.deliveries.given(asked.request.group, topics, rotten, reply)]
         self._take_note(asked, reply)
@@ -137,6 +142,17 @@ class Witness:
             for given in asked.given:
                 self._history.deliveries.give(asked.at, asked.request.member_id, given)
         self._history.deliveries.answered(asked.at, self._sight.now, asked.request, reply)
+
+    def _leased_topics(self, asked: Asked, reply: PolledWork) -> dict[str, int]:
+        """The topics that messages were leased of: a poll may have waited for one to be made, or made anew."""
+        known = self._sight.topic_ids()
+        certain = {
+            part.topic
+            for part in reply.parts
+            for run in part.leases
+            if part.topic in known and read_stem(run.stem).place[0] == ending_of(known[part.topic])
+        }
+        return {name: one for name, one in known.items() if name in certain or asked.topics.get(name, one) == one}
 
     def read(self, node_id: str, sender: str, letter: object) -> None:
         """A node reads what another has written: the coordinator may hear of a member that asks elsewhere."""

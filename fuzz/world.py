@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.verbs import PublishReply, Refusal
+from goqueue.fuzz.aiming import Aiming
 from goqueue.fuzz.calamities import Calamities, Calamity, draw_calamities
 from goqueue.fuzz.checkers import CHECKERS
 from goqueue.fuzz.checkers.checker import Checker, Sight
@@ -25,9 +26,18 @@ from goqueue.fuzz.network import Network
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Post
 from goqueue.fuzz.process import Process
+from goqueue.fuzz.progress import Progress
 from goqueue.fuzz.scribing.scribe import Scribe
 from goqueue.fuzz.trouble import Trouble
+from goqueue.fuzz.users.handed import Handed
+from goqueue.fuzz.users.laborer import Laborer
+from goqueue.fuzz.users.program import Program
+from goqueue.fuzz.users.publisher import Publisher
+from goqueue.fuzz.users.reader import Reader
+from goqueue.fuzz.users.wires import Wires as ProgramWires
+from goqueue.fuzz.watchdog import Watchdog
 from goqueue.fuzz.wiping import Wiping
+from goqueue.fuzz.wires.wires import Wires
 from goqueue.fuzz.witness import Witness
 from goqueue.fuzz.workloads.admin import Admin
 from goqueue.fuzz.workloads.client import Client
@@ -35,6 +45,7 @@ from goqueue.fuzz.workloads.consumer import Consumer
 from goqueue.fuzz.workloads.eager_member import EagerMember
 from goqueue.fuzz.workloads.hostile import Hostile
 from goqueue.fuzz.workloads.library import LibraryProducer
+from goqueue.fuzz.workloads.meddler import Meddler
 from goqueue.fuzz.workloads.member import Member
 from goqueue.fuzz.workloads.operator import Operator
 from goqueue.fuzz.workloads.producer import Producer
@@ -51,10 +62,15 @@ _KINDS: tuple[tuple[str, type[Client], str], ...] = (
     ("m", Member, "members"), ("e", EagerMember, "eager_members"), ("o", Operator, "operators"),
     ("a", Steward, "stewards"), ("w", Worker, "workers"), ("d", Scheduler, "schedulers"),
     ("u", Undertaker, "undertakers"), ("l", LibraryProducer, "library"), ("h", Hostile, "hostiles"),
-    ("v", Visitor, "visitors"),
+    ("v", Visitor, "visitors"), ("x", Meddler, "meddlers"),
 )  # fmt: skip
 """Clients by the first letter of their names, and the option that says how many there are."""
 
+
+_PROGRAMS: tuple[tuple[str, type[Program], str], ...] = (
+    ("x", Publisher, "publishers"), ("r", Reader, "readers"), ("b", Laborer, "laborers"),
+)  # fmt: skip
+"""Programs that use the client library, likewise."""
 
 # Where a cluster has no leader for a while, clients ask again some hundred milliseconds later.
 _HASTE = 100
@@ -97,6 +113,7 @@ class World:
         self.seed = seed
         self._report = report
         self.watch: Watcher | None = None
+        self.watchdog = Watchdog()
         self.scribe = Scribe(seed, options, lambda: self.now)
         self.options = options
         self.now = 0
@@ -108,8 +125,10 @@ class World:
         self.overseers = [checker for checker in self.checkers if type(checker).worked is not Checker.worked]
         self._lookers = [checker for checker in self.checkers if type(checker).stepped is not Checker.stepped]
         self.witness = Witness(self.sight, self.checkers)
-        self.network = Network(self.random("network"), self, options)
-        self.trouble: Trouble | None = Trouble(self.random("trouble"), self)
+        self.wires = Wires(self, options) if options.wire or options.peer_bytes else None
+        self.network = Network(self.random("network"), self, options) if self.wires is None else self.wires.network()
+        self.chance = Trouble(self.random("trouble"), self)
+        self.trouble: Trouble | None = self.chance
         self._schedule = self.random("schedule")
         self._haste = 1 if options.nodes == 1 else _HASTE
         self._events: list[tuple[int, int, Process | None, int, Callable[[Any], None], Any]] = []
@@ -120,8 +139,10 @@ class World:
         self.processes = [Process(self, f"node-{number + 1}", make_capture) for number in range(options.nodes)]
         self.sight.processes = self.processes
         self._named = {process.node_id: process for process in self.processes}
-        self.post = Post(self.random("post"), self, options)
+        self.post = Post(self.random("post"), self, options) if self.wires is None else self.wires.post()
         self.wiping = Wiping(self, self.random("wiping"))
+        self.progress = Progress(self)
+        self.aiming = Aiming(self)
         self.calamities: list[Calamity] = []
         if options.nodes > 1:
             found_cluster(self)
@@ -130,14 +151,27 @@ class World:
             self.calamities = [calamity for calamity in drawn if calamity.number not in options.spared]
         if options.is_calm:
             self.sight.calm_since = 0
+        self._gather_people(options)
+        for group in (f"w{number}" for number in range(options.shared_groups)):
+            terms = Terms(options.visibility_ms * 1_000_000, options.attempts_max, group == "w1")
+            self.history.deliveries.terms[group] = terms
+
+    def _gather_people(self, options: Options) -> None:
+        """Make whoever asks: clients, and programs that use the client library."""
         self.clients: list[Client] = [Admin("admin", self.random("admin"), options)]
         for kind, cls, counted in _KINDS:
             names = [f"{kind}{at}" for at in range(getattr(options, counted))]
             self.clients += [cls(name, self.random(name), options) for name in names]
+        self.clients = [client for client in self.clients if client.name not in options.without]
         self.sight.clients = self.clients
-        for group in (f"w{number}" for number in range(options.shared_groups)):
-            terms = Terms(options.visibility_ms * 1_000_000, options.attempts_max, group == "w1")
-            self.history.deliveries.terms[group] = terms
+        self.program_wires = ProgramWires(self.random("wires"), self)
+        self.handed = self.sight.handed = Handed(self)
+        self.users: list[Program] = []
+        for kind, program, counted in _PROGRAMS:
+            names = [f"{kind}{at}" for at in range(getattr(options, counted))]
+            self.users += [program(self, name, self.random(name)) for name in names]
+        self.sight.users = self.users
+        self.sight.counts = self.counts
 
     def random(self, part: str) -> Random:
         """The generator of one part of the world."""
@@ -165,6 +199,10 @@ class World:
 
     def close(self) -> None:
         """The world ends."""
+        if self.wires is not None:
+            self.wires.close()
+        for user in self.users:
+            user.end()
         for process in self.processes:
             process.end()
 
@@ -184,6 +222,9 @@ class World:
         Calamities(self, self.calamities).begin()
         for client in self.clients:
             self.later(client.think_ns(), self._client_asks, client)
+        self.program_wires.begin()
+        for user in self.users:
+            user.begin()
 
     def step(self, until: int | None = None) -> bool:
         """Let the next thing happen; False when nothing is left, or nothing before `until`."""
@@ -192,6 +233,7 @@ class World:
             return False
         at, _, process, life, act, argument = heapq.heappop(self._events)
         self.now = max(self.now, at)
+        self.watchdog.event(self.now, process, act)
         if process is None:
             act(argument)
         elif life == process.life and process.is_up:
@@ -225,10 +267,16 @@ class World:
             process.node.check()
         for checker in self._lookers:
             checker.stepped()
+        self.progress.look()
+        self.aiming.looked(process)
 
     def started(self, process: Process) -> None:
         """A process has begun: whoever waited for one may ask."""
+        if self.wires is not None:
+            self.wires.started(process)
+        self.network.started(process)
         self.post.started(process)
+        self.program_wires.node_started(process)
         for client in self.clients:
             if len(self.processes) == 1:
                 client.patience_until = self.now + 2_000_000
@@ -236,14 +284,19 @@ class World:
 
     def died(self, process: Process, *, silently: bool) -> None:
         """A process is gone."""
+        if self.wires is not None:
+            self.wires.died(process, silently=silently)
         self.network.node_died(process, silently=silently)
+        self.program_wires.node_died(process, silently=silently)
         self.post.died(process, silently=silently)
 
     def heal(self) -> None:
         """From here on nothing goes wrong, and everything that stands still or is down goes on."""
         self.trouble = None
         self.network.heal()
+        self.program_wires.heal()
         self.post.heal()
+        self.aiming.heal()
         for process in self.processes:
             process.faults.clear()
             process.disk.conditions.capacity_bytes = None
@@ -252,23 +305,34 @@ class World:
             process.down_until = min(process.down_until, self.now)
             self.later(0, process.start)
 
-    def void(self, name: str | None) -> None:
-        """What a topic promised that promises little is not promised any more; None for all topics."""
+    def void(self, process: Process | None, name: str | None) -> None:
+        """What a topic promised that promises little is not promised any more; None for all topics.
+
+        In a cluster it is promised as long as others have it than the one whose disk failed.
+        """
         topic_id = None if name is None else self.sight.topic_ids().get(name)
-        self.history.void(topic_id)
+        if process is not None and topic_id is not None and self.sight.is_cluster:
+            self.history.disk_failed(process.node_id, topic_id)
+        else:
+            self.history.void(topic_id)
         for checker in self.checkers:
             checker.lost(topic_id)
 
     def power_lost(self, process: Process) -> None:
         """A machine has lost what it had in memory: a weak promise holds as far as other nodes have the message."""
         if not self.sight.is_cluster:
-            self.void(None)
+            self.void(None, None)
             return
         self.history.power_lost(process.node_id)
         for checker in self.checkers:
             checker.lost(None)
 
     # --- requests
+
+    def next_to(self) -> int:
+        """The number of another request."""
+        self._last_to += 1
+        return self._last_to
 
     def _client_asks(self, client: Client) -> None:
         if self.trouble is None and not client.goes_on:
@@ -288,8 +352,7 @@ class World:
             return
         client.in_flight += 1
         self.scribe.asked(client.name, request)
-        self._last_to += 1
-        self.network.send(client, self._last_to, request)
+        self.network.send(client, self.next_to(), request)
         self.later(client.think_ns(), self._client_asks, client)
 
     def _park(self, client: Client) -> None:
@@ -309,7 +372,7 @@ class World:
 
     def ask(self, request: Request) -> int:
         """Ask without any network between; the answer is a checker's to see."""
-        self._last_to += 1
+        self.next_to()
         living = self.living()
         if not living:
             raise Violation(f"nothing fails, and no process lives that could be asked: {request}"[:500])
@@ -333,6 +396,7 @@ class World:
                 # Another node may be more obliging.
                 self.network.hang_up(client)
         client.now = self.now
+        self.progress.heard(client, request, reply)
         client.answered(request, reply)
         self.unpark(client)
 

@@ -19,11 +19,13 @@ from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.checkers.exclusive import Exclusive
 from goqueue.fuzz.checkers.fencing import Fencing
 from goqueue.fuzz.checkers.forgetting import Forgetting
+from goqueue.fuzz.checkers.handing import Handing
 from goqueue.fuzz.checkers.hostility import Hostility
 from goqueue.fuzz.checkers.key_order import KeyOrder
 from goqueue.fuzz.checkers.lanes import Lanes
 from goqueue.fuzz.checkers.leaders import Leaders
 from goqueue.fuzz.checkers.leasing import Leasing
+from goqueue.fuzz.checkers.lookups import Lookups
 from goqueue.fuzz.checkers.offsets import Offsets
 from goqueue.fuzz.checkers.once import Once
 from goqueue.fuzz.checkers.order import Order
@@ -31,8 +33,10 @@ from goqueue.fuzz.checkers.placements import Placements
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.checkers.resting import Resting
 from goqueue.fuzz.checkers.retention import Retention
+from goqueue.fuzz.checkers.retrying import Retrying
 from goqueue.fuzz.checkers.rewriting import Rewriting
 from goqueue.fuzz.checkers.sequences import Sequences
+from goqueue.fuzz.checkers.told import Told
 from goqueue.fuzz.checkers.undone import Undone
 from goqueue.fuzz.checkers.visibility import Visibility
 from goqueue.fuzz.checkers.votes import Votes
@@ -43,6 +47,7 @@ OF_CLUSTERS: tuple[type[Checker], ...] = (Controllers, Electors, Leaders, Placem
 CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Rewriting, Durability, Once, Order, Retention, Sequences,
     Visibility, Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
-    Leasing, KeyOrder, Lanes, Delays, Endings, Resting, Undone, Hostility,
+    Leasing, KeyOrder, Lanes, Delays, Endings, Resting, Undone, Hostility, Retrying, Lookups,
+    Handing, Told,
     *OF_CLUSTERS,
 )  # fmt: skip

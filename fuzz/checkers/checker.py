@@ -1,7 +1,7 @@
 """What the world tells a checker."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import Topic
@@ -18,8 +18,18 @@ from goqueue.fuzz.workloads.client import Client
 from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk
 
+if TYPE_CHECKING:
+    from goqueue.fuzz.users.handed import Handed
+    from goqueue.fuzz.users.program import Program
+
 HEALER = "healer"
 """Who asks once nothing fails any more."""
+
+
+_TROUBLES = (
+    "crash", "kill or stop", "pause", "clock jump", "disk full", "bit rot", "failed ", "wire trouble", "calamity",
+    "wipe", "program killed", "program met Un", "program met C",
+)  # fmt: skip
 
 
 class Broker(Protocol):
@@ -57,11 +67,21 @@ class Sight:
         # How many turns there were of all nodes.
         self.turns = 0
         self.clients: list[Client] = []
+        # Programs that use the client library, and what the readers among them were handed.
+        self.users: Sequence[Program] = []
+        # How often what has happened.
+        self.counts: dict[str, int] = {}
+        self.handed: Handed | None = None
         # Of a cluster: the topics as the one knew them that knew most so far, and the latest epoch of each stream.
         self._known: tuple[int, dict[str, Topic]] = (0, {})
         # By name, the ids of all topics that there ever were.
         self._ids: dict[str, set[int]] = {}
         self._epochs: dict[tuple[int, str], int] = {}
+
+    @property
+    def was_quiet(self) -> bool:
+        """Whether nothing has failed so far that a program could notice, and none has died."""
+        return not any(what.startswith(_TROUBLES) for what in self.counts)
 
     @property
     def is_cluster(self) -> bool:

@@ -1,5 +1,8 @@
 """What is read was sent: to this topic, as it was sent, never refused; and it lies at the offsets asked for.
 
+It is in the lane that it was sent in. A message with a time to live expires that long after the time that it bears,
+also where it was kept back or put off.
+
 Batches follow each other without gaps, save where compaction makes them. Of a file in which bits have rotted, a client
 believes no batch whose sum is wrong: that the broker refuses it, or that the client can tell, is what is promised.
 """
@@ -9,6 +12,7 @@ from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import read_header, split, validate
 from goqueue.core.records.record import Record
 from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.work.expiry import expiry
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Violation
 
@@ -21,8 +25,10 @@ class Contents(Checker):
         if isinstance(asked.request, Fetch) and isinstance(reply, Fetched):
             self._check_run(asked, asked.request, reply)
             # Letters say more than what they once were; `endings.py` looks at them.
-            for record in () if asked.request.topic.endswith(LETTERS_ENDING) else asked.records:
-                self._check_record(asked, record)
+            if not asked.request.topic.endswith(LETTERS_ENDING):
+                for record in asked.records:
+                    self._check_record(asked, record)
+                self._check_lanes(asked, reply)
 
     def _check_run(self, asked: Asked, fetch: Fetch, reply: Fetched) -> None:
         at: int | None = None
@@ -55,6 +61,19 @@ class Contents(Checker):
             raise Violation(f"{name!r} was sent to topics {message.topic_ids} and is in {asked.topic_id}")
         if message.is_refused:
             raise Violation(f"{name!r} was refused for good and is at offset {offset}")
+
+        if message.ttl_ms and not message.may_repeat and expiry(record.headers) != record.timestamp + message.ttl_ms:
+            ends = f"expires at {expiry(record.headers)}, of {record.timestamp} and to live for {message.ttl_ms} ms"
+            raise Violation(f"{name!r} at offset {offset} {ends}")
+
+    def _check_lanes(self, asked: Asked, reply: Fetched) -> None:
+        for batch in split(reply.batches):
+            header = read_header(batch)
+            for offset in range(header.base_offset, header.next_offset):
+                message = self.history.messages.get(asked.found.get(offset, b""))
+                if message is not None and 0 <= message.lane != header.lane and not message.is_redriven:
+                    what = f"{message.name!r} was sent in lane {message.lane}"
+                    raise Violation(f"{what}, and is at offset {offset} in lane {int(header.lane)}")
 
     def _may_be_in(self, message: Message, topic_id: int | None) -> bool:
         """Whether a message was sent to a topic; in a cluster a send that was not answered may come to a later one."""

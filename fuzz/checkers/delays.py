@@ -8,7 +8,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.delay.verbs import CancelDelayed, RescheduleDelayed
 from goqueue.core.verbs import Fetch, Refusal
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
-from goqueue.fuzz.history import Asked, Message, Place, Violation, name_of
+from goqueue.fuzz.history import Asked, Message, Violation, name_of
 
 
 class Delays(Checker):
@@ -19,8 +19,7 @@ class Delays(Checker):
         self._latest_ms = 0
         self._come: set[bytes] = set()
         self._cancelled: set[bytes] = set()
-        # What somebody spoke of before it was acknowledged: it may be any message of the topic.
-        self._guessed: set[tuple[Place, int]] = set()
+        # When what somebody put off before it was acknowledged may come: it may be any message of the topic.
         self._guessed_ms: dict[int, int] = {}
         # What every clock had come to when the world began to be read once more.
         self._read_ms: int | None = None
@@ -38,7 +37,7 @@ class Delays(Checker):
         if message is not None:
             message.is_doubtful = True
         elif topic_id is not None and isinstance(request, CancelDelayed | RescheduleDelayed):
-            self._guessed.add(((topic_id, request.partition), request.offset))
+            self.history.guessed.add(((topic_id, request.partition), request.offset))
         if isinstance(request, RescheduleDelayed) and topic_id is not None:
             due_ms = request.due_ms if request.due_ms is not None else self.sight.least_ms + request.delay_ms
             if message is None or not self.history.is_strong(topic_id):
@@ -81,8 +80,7 @@ class Delays(Checker):
         by_ms = self.sight.least_ms if by_ms is None else by_ms
         for (place, offset), message in self.history.delayed.items():
             terms = self.history.terms.get(place[0])
-            is_doubtful = message.is_doubtful or (place, offset) in self._guessed
-            if message.due_ms is None or message.told_due_ms > by_ms or is_doubtful:
+            if message.due_ms is None or message.told_due_ms > by_ms or message.is_doubtful:
                 continue
             if not message.is_kept_strongly or terms is None or terms.retains or message.may_repeat:
                 continue

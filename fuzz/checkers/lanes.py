@@ -21,7 +21,8 @@ from goqueue.core.work.settings import read_weights
 from goqueue.core.work.shares import PRECEDENCE
 from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
-from goqueue.fuzz.history import Asked, Place, Violation
+from goqueue.fuzz.history import Asked, Place, Violation, name_of
+from goqueue.fuzz.insight import ready_lanes
 
 _MS = 1_000_000
 _TURNS = 3
@@ -102,19 +103,30 @@ class Lanes(Checker):
         if request.group in deliveries.meddled or deliveries.terms[request.group].key_ordered:
             return
         counts: dict[Place, dict[int, int]] = {}
+        # Lanes that were given what had been given before: how long that has waited is not known.
+        again: dict[Place, set[int]] = {}
         lasts: dict[tuple[Place, int], int] = {}
         for given in asked.given:
             place, offset = given.spot[1:3], given.spot[3]
-            known = self.history.promised.get(place, {}).get(offset)
+            known = self.history.messages.get(name_of(given.record))
             lane = 0 if known is None else max(known.lane, 0)
             of_place = counts.setdefault(place, {})
             of_place[lane] = of_place.get(lane, 0) + 1
             lasts[place, lane] = max(offset, lasts.get((place, lane), -1))
+            queue = self._queues.get((request.group, place))
+            if queue is not None and offset <= queue.furthest.get(lane, -1):
+                again.setdefault(place, set()).add(lane)
         for place, of_place in counts.items():
-            self._judge(asked, request.group, place, of_place, lasts)
+            self._judge(asked, request.group, place, of_place, lasts, again.get(place, set()))
 
     def _judge(
-        self, asked: Asked, group: str, place: Place, counts: dict[int, int], lasts: dict[tuple[Place, int], int]
+        self,
+        asked: Asked,
+        group: str,
+        place: Place,
+        counts: dict[int, int],
+        lasts: dict[tuple[Place, int], int],
+        again: set[int],
     ) -> None:
         topic = next((one for one in self.sight.topics().values() if one.topic_id == place[0]), None)
         if topic is None or not self.history.is_strong(place[0]) or place in self.history.rotten:
@@ -127,7 +139,10 @@ class Lanes(Checker):
             else:
                 # What came before the first poll may be before where the group began.
                 queue.furthest.setdefault(lane, self._by(place, lane, self.sight.now))
-        both = [lane for lane in before if lane in self._waiting(queue, place, asked.at)]
+        # What is leased to somebody who has not heard of it is no more there to be given.
+        ready = self._ready(group, topic.name, place)
+        before = [lane for lane in before if lane in ready or counts.get(lane)]
+        both = [lane for lane in before if lane in self._waiting(queue, place, asked.at) and lane in ready]
         weights = read_weights(str(setting(topic.config, "lane_weights")))
         starvation_ms = setting(topic.config, "starvation_after")
         assert isinstance(starvation_ms, int)
@@ -135,7 +150,11 @@ class Lanes(Checker):
         patient_from = self.sight.now - starvation_ms * _MS // 2
         both = [lane for lane in both if not counts.get(lane) or queue.since.get(lane, patient_from) >= patient_from]
         self._see_shares(group, place, queue, both, counts, dict(zip(PRECEDENCE, weights, strict=True)))
-        self._see_starving(asked, group, place, queue, before, counts, starvation_ms)
+        self._see_starving(asked, group, place, queue, before, counts, again, starvation_ms)
+
+    def _ready(self, group: str, topic: str, place: Place) -> list[int]:
+        node = self.sight.node()
+        return [] if node is None else ready_lanes(node, group, topic, place[1])
 
     def _by(self, place: Place, lane: int, at: int) -> int:
         backlog = self._backlogs.get((place, lane))
@@ -166,10 +185,11 @@ class Lanes(Checker):
         queue: Queue,
         before: list[int],
         counts: dict[int, int],
+        again: set[int],
         starvation_ms: int,
     ) -> None:
         starving = [one for one in before if asked.at - queue.since.get(one, asked.at) >= starvation_ms * _MS]
-        if starving and not any(counts.get(lane) for lane in starving):
+        if starving and not again and not any(counts.get(lane) for lane in starving):
             raise Violation(f"lanes {starving} of {place} have starved, and {group} is given {counts}")
         waiting = [lane for lane in before if not counts.get(lane)]
         queue.since = {lane: queue.since.get(lane, self.sight.now) for lane in waiting}

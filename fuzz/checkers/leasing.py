@@ -51,7 +51,9 @@ class Leasing(Checker):
         if other is not None and now < asked.at + deliveries.terms[spot[0]].span_ns:
             raise Violation(f"{spot} is {other.member_id}'s until {other.until}, and is given to somebody at {now}")
         least = max(fate.attempt, fate.attempt_least)
-        if run.attempt < least:
+        if self.history.is_strong(spot[1]):
+            least = max(least, deliveries.attempt_least(spot))
+        if run.attempt < least and not deliveries.is_late(given):
             raise Violation(f"{spot} is to be given as attempt {least} at least, and is as attempt {run.attempt}")
         self._check_time(asked, given)
         exact = None if self._lives > 1 or self.sight.is_cluster else deliveries.next_attempt(now, spot)

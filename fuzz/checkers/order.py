@@ -24,6 +24,8 @@ class Order(Checker):
         for message in asked.messages:
             if message.place is None or message.may_repeat or message.due_ms is not None:
                 continue
+            if message.place[0] in self.history.given_up:
+                continue
             if self.sight.is_cluster and not message.has_sequence:
                 self._follow(asked, message)
                 continue

@@ -1,18 +1,20 @@
 """What is agreed on about a partition makes sense at every moment: it is led by one in sync, and epochs only rise.
 
 Who is in sync has the partition, or is about to have it. Every change raises the version, and another leader another
-epoch. Who leads was in sync or in the ELR, or the settings of the topic let anybody lead. The ELR has members only
-while too few are in sync for anything to be acknowledged. A partition of which nobody is known to have everything is
-one of a topic that acknowledges what is not on the disk: a power cut takes nothing from the others.
+epoch. Who leads was in sync or in the ELR, or the settings of the topic or an operator let anybody lead. The ELR has
+members only while too few are in sync for anything to be acknowledged. A partition of which nobody is known to have
+everything is one of a topic that acknowledges what is not on the disk: a power cut takes nothing from the others.
 """
 
 from attrs import define
 
+from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.cluster.topic_settings import setting
+from goqueue.core.cluster.verbs import ElectLeaders, ElectReply
 from goqueue.fuzz.checkers.checker import Checker, Sight
-from goqueue.fuzz.history import Violation
+from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.insight import agreed_index
 
 Place = tuple[int, int]
@@ -38,6 +40,8 @@ class Placements(Checker):
         super().__init__(sight)
         self._index = 0
         self._known: dict[Place, _Known] = {}
+        # Of which somebody asked that a replica leads that may lack messages.
+        self._risked: set[Place] = set()
 
     def stepped(self) -> None:
         """Look whenever a node knows more than any did before."""
@@ -53,6 +57,26 @@ class Placements(Checker):
                 self._look(topic, f"{topic.name}/{number}", placement)
                 is_unclean = bool(setting(topic.config, "unclean_leader_election"))
                 self._follow((topic.topic_id, number), f"{topic.name}/{number}", placement, is_unclean=is_unclean)
+
+    def asked(self, asked: Asked) -> None:
+        """Note of which partitions somebody wants a leader that may lack messages, also if nobody hears the answer."""
+        request = asked.request
+        if isinstance(request, ElectLeaders) and request.unclean:
+            for topic_id in self.sight.ids_since(request.topic, 0):
+                self._risked.add((topic_id, request.partition))
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """Somebody leads by an operator's word."""
+        request = asked.request
+        if isinstance(request, ElectLeaders) and request.unclean and isinstance(reply, ElectReply):
+            for topic_id in self.sight.ids_since(request.topic, 0):
+                self.history.give_up((topic_id, request.partition))
+
+    def _is_unclean(self, place: Place, known: _Known, placement: Placement) -> bool:
+        """Whether one leads that may lack messages, since an operator wanted it so."""
+        if place not in self._risked or placement.leader in ("", known.leader):
+            return False
+        return not known.leader and placement.leader not in known.eligible
 
     def _look(self, topic: Topic, name: str, placement: Placement) -> None:
         if placement.leader and placement.leader not in placement.isr:
@@ -75,11 +99,14 @@ class Placements(Checker):
             if is_other and placement.leader_epoch == known.leader_epoch and known.leader:
                 raise Violation(f"{name} has another leader under the same epoch: {known}, then {placement}")
             is_next = placement.version == known.version + 1 and not is_unclean and bool(known.eligible)
-            if is_next and not stands_still(placement) and not set(placement.eligible) & set(known.heirs):
+            is_risked = place in self._risked
+            if is_next and not is_risked and not stands_still(placement) and not {*placement.eligible} & {*known.heirs}:
                 raise Violation(f"none of those who had all of {name} has it any more: {known}, then {placement}")
             # A leader that hands over, or that a move takes away, may do so to one that joins in the same step.
             is_handed_over = known.leader in placement.isr or known.leader not in ("", *placement.replicas)
-            if is_next and not is_handed_over and placement.leader not in ("", *known.heirs):
+            if self._is_unclean(place, known, placement):
+                self.history.give_up(place)
+            elif is_next and not is_handed_over and placement.leader not in ("", *known.heirs):
                 raise Violation(f"{name} is led by one that was not eligible: {known}, then {placement}")
         self.history.placed(place, placement.replicas, stands_still=stands_still(placement))
         eligible = placement.eligible

@@ -24,7 +24,7 @@ class Sequences(Checker):
         """Go on with the last reading of a partition."""
         if asked.client != HEALER or not isinstance(asked.request, Fetch) or not isinstance(reply, Fetched):
             return
-        if asked.topic_id is None:
+        if asked.topic_id is None or asked.topic_id in self.history.given_up:
             return
         terms = self.history.terms[asked.topic_id]
         place = asked.topic_id, asked.request.partition

@@ -12,6 +12,7 @@ from goqueue.core.verbs import Fetch, Fetched, Outcome, Publish, PublishBatch, P
 from goqueue.core.work.verbs import PollWork
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Message, Violation, name_of
+from goqueue.fuzz.users.publisher import Publisher
 from goqueue.fuzz.workloads.library import LibraryProducer
 
 
@@ -40,8 +41,10 @@ class Undone(Checker):
             self._check_library(message)
 
     def _check_library(self, message: Message) -> None:
-        for client in self.sight.clients:
-            if isinstance(client, LibraryProducer) and message.name in client.undone:
+        clients = [client for client in self.sight.clients if isinstance(client, LibraryProducer)]
+        users = [user for user in self.sight.users if isinstance(user, Publisher)]
+        for undone in (*(client.undone for client in clients), *(user.undone for user in users)):
+            if message.name in undone:
                 raise Violation(f"{message.name!r} is there, and the library said that it was not stored")
 
 

@@ -30,6 +30,8 @@ class Watermark(Checker):
         """Look at every partition."""
         for topic_id, partition in self.sight.stirred_partitions():
             place, reached = (topic_id, partition.number), partition.high_watermark
+            if topic_id in self.history.given_up:
+                continue
             seen = self._seen.get(place, 0)
             if reached < seen and place in self._shaken:
                 self._shaken.remove(place)

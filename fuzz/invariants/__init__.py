@@ -13,6 +13,7 @@ from goqueue.fuzz.invariants.commits import Commits
 from goqueue.fuzz.invariants.copies import Copies
 from goqueue.fuzz.invariants.entries import Entries
 from goqueue.fuzz.invariants.insync import InSyncReplicas
+from goqueue.fuzz.invariants.intervals import Intervals
 from goqueue.fuzz.invariants.invariant import Invariant
 from goqueue.fuzz.invariants.ledgers import Ledgers
 from goqueue.fuzz.invariants.lineage import Lineage
@@ -20,6 +21,7 @@ from goqueue.fuzz.invariants.moves import Moves
 from goqueue.fuzz.invariants.published import PublishedBatches
 from goqueue.fuzz.invariants.schedules import Schedules
 from goqueue.fuzz.invariants.states import States
+from goqueue.fuzz.invariants.waits import Waits
 
 
 def invariants(sight: Sight) -> list[Invariant]:
@@ -39,4 +41,6 @@ def invariants(sight: Sight) -> list[Invariant]:
         Commits(sight),
         Schedules(sight),
         Moves(sight),
+        Intervals(sight),
+        Waits(sight),
     ]

@@ -1,7 +1,9 @@
 """What counts as agreed is on the disks of a majority at that moment, under its term, and nobody knows less later.
 
 This is what every answer about topics, places and voters rests on. Looked at when anybody first knows of an entry that
-it is agreed: the disks are read, whatever their nodes believe. A voter whose disk was lost may have had it.
+it is agreed: the disks are read, whatever their nodes believe. A voter whose disk was lost may have had it. A leader
+finds that out by an entry of its own term only: one of an earlier term may be on the disks of a majority and still be
+replaced (Raft, figure 8). Who votes alone needs no other.
 """
 
 from attrs import define, field
@@ -11,7 +13,8 @@ from goqueue.core.log.segment import parse_segment_name
 from goqueue.core.node import Node
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import agreed_entries, agreed_index, voters, whole_batches
+from goqueue.fuzz.insight import agreed_entries, agreed_index, leads, own_voter, voters, whole_batches
+from goqueue.fuzz.insight import term as term_of
 from goqueue.storage.layout import LOG_ENDING
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -46,6 +49,10 @@ class Entries(Checker):
             raise Violation(f"{broker.node_id} knew that all below {known} is agreed, and now below {index}")
         self._known[broker.node_id] = broker.disk.life, index
         last, term = agreed_entries(node)
+        is_one_of_many = self.sight.is_cluster and voters(node) != [own_voter(node)]
+        if last > self._agreed and leads(node) and is_one_of_many and term != term_of(node):
+            what = f"{broker.node_id} leads term {term_of(node)}, and finds entry {last - 1} of term {term} agreed"
+            raise Violation(f"{what}, behind which it has none of its own")
         if last > self._agreed:
             self._agreed = last
             self._judge(broker, node, last - 1, term)

@@ -6,18 +6,22 @@ its leader's term began, acknowledged or not: the leader before may have acknowl
 nobody how far it goes until then. Whoever leads is in sync, so a leader has all from the moment of its election on.
 
 Where a topic syncs every message, all of that is durable. Where it does not, a machine that has lost its power, or a
-disk that has failed, may have less for a while, until that is agreed on: such a replica is passed over.
+disk that has failed, may have less for a while, until that is agreed on: such a replica is passed over until its
+process is known to the cluster, or joins those in sync once more.
 """
 
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.topic_settings import setting
 from goqueue.core.verbs import Side
-from goqueue.fuzz.checkers.checker import Sight
+from goqueue.fuzz.checkers.checker import Broker, Sight
 from goqueue.fuzz.history import Place, Violation
-from goqueue.fuzz.insight import agreed_index
+from goqueue.fuzz.insight import agreed_index, agreed_state
 from goqueue.fuzz.invariants.acknowledged import Acknowledged, Reach
 from goqueue.fuzz.invariants.copies import Copies, Copy, Kind, Mark
 from goqueue.fuzz.invariants.invariant import OfCopies
+
+# Who begins anew in the moment in which it joins may have lost again what it had caught up with.
+_SETTLED_NS = 1_000_000_000
 
 
 class InSyncReplicas(OfCopies):
@@ -29,6 +33,10 @@ class InSyncReplicas(OfCopies):
         self._index = 0
         self._placed: dict[Place, Placement] = {}
         self._shaken: set[int] = set()
+        # By node: in which life it is, and since when that was seen.
+        self._lives: dict[str, tuple[int, int]] = {}
+        # By node and place: how often its machine had lost its power, and how much had happened, when it joined.
+        self._joined: dict[tuple[str, Place], tuple[int, int]] = {}
 
     def lost(self, topic_id: int | None) -> None:
         """A failed disk has taken what was not durable of a topic."""
@@ -40,6 +48,8 @@ class InSyncReplicas(OfCopies):
         broker = self.sight.stirred
         if not self.sight.is_cluster or broker is None or broker.node is None:
             return
+        if self._lives.get(broker.node_id, (0, 0))[0] != broker.disk.life:
+            self._lives[broker.node_id] = broker.disk.life, self.sight.now
         for kind, partition in self._acknowledged.advanced:
             topic = self.sight.topics().get(partition.topic)
             if topic is not None and topic.topic_id == kind[0] and kind[1] in topic.placements:
@@ -77,6 +87,9 @@ class InSyncReplicas(OfCopies):
         self._placed[place] = placement
         if known is not None and known.version == placement.version:
             return
+        for member in placement.isr:
+            if known is not None and member not in known.isr:
+                self._join(member, place)
         for side in (Side.DATA, *topic.sides):
             for member in placement.eligible:
                 self.judge(topic, (*place, side), member)
@@ -85,11 +98,21 @@ class InSyncReplicas(OfCopies):
                     if member not in known.isr:
                         self._judge_joining(topic, (*place, side), member, placement)
 
+    def _join(self, member: str, place: Place) -> None:
+        """What a replica lost before it joined it has again."""
+        broker = self.sight.broker(member)
+        life, since = self._lives.get(member, (0, 0))
+        if broker is not None and broker.node is not None and broker.disk.life == life:
+            if self.sight.now - since >= _SETTLED_NS:
+                self._joined[member, place] = broker.boots, self.history.count
+
     def judge(self, topic: Topic, kind: Kind, member: str, reach: Reach | None = None) -> None:
         """A replica that is in sync has all that is acknowledged, or as much as `reach` says."""
         stream = topic.stream(kind[1], kind[2])
         copy, reach = self.copies.copy(member, kind, stream), reach or self._acknowledged.reach(kind)
         if self._may_lack(kind, copy) or setting(topic.config, "unclean_leader_election"):
+            return
+        if kind[0] in self.history.given_up:
             return
         lacking = reach.lacking(copy)
         if not lacking and copy is not None and reach.last is not None and self._is_fragile(copy, reach.last):
@@ -117,7 +140,23 @@ class InSyncReplicas(OfCopies):
         """Whether a replica may have lost what it had: weak promises are kept by memories."""
         if self.history.is_strong(kind[0]):
             return False
-        return kind[0] in self._shaken or (copy is not None and copy.broker.boots > 0)
+        if copy is None:
+            return kind[0] in self._shaken
+        return self._has_lost(copy.broker, kind)
+
+    def _has_lost(self, broker: Broker, kind: Kind) -> bool:
+        """Whether a node may have lost something of a topic since it joined those in sync."""
+        boots, count = self._joined.get((broker.node_id, kind[:2]), (0, -1))
+        if broker.boots > boots and not self._is_known(broker):
+            return True
+        return self.history.disk_failed_at(broker.node_id, kind[0]) >= max(count, 0)
+
+    def _is_known(self, broker: Broker) -> bool:
+        """Whether it is agreed that this very process runs there: with that it is agreed what it may have lost."""
+        options = None if broker.node is None else broker.node.options.cluster
+        knowing = self.sight.node()
+        node = None if knowing is None else agreed_state(knowing).nodes.get(broker.node_id)
+        return options is not None and node is not None and node.incarnation == options.incarnation
 
     def _is_fragile(self, copy: Copy, last: Mark) -> bool:
         """Whether a batch is not as durable as its topic promises."""

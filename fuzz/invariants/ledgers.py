@@ -1,9 +1,10 @@
 """What is said of a message in a work queue is in the ledger, and agreed there, before anybody is told of it.
 
 A lease that is given, an acknowledgement, another try, a rejection, more time: each is an entry of the ledger of its
-partition. A ledger is read here as it is agreed, one leader after the other, so the next leader knows all that members
-were told. In that order of entries a message is leased to one member at a time: nobody gets it before the lease before
-was given back, had run out or was settled.
+partition. Below the offset that a group is told to have come to, everything is settled there. A ledger is read here as
+it is agreed, one leader after the other, so the next leader knows all that members were told. In that order of entries
+a message is leased to one member at a time: nobody gets it before the lease before was given back, had run out or was
+settled.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import FetchOffsets, GroupOffset
 from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import Side
 from goqueue.core.work.receipts import read_stem
@@ -63,6 +65,8 @@ class Account:
     extended: set[tuple[int, int]] = field(factory=set)
     # By offset: the lease that is open.
     open: dict[int, _Leased] = field(factory=dict)
+    # Where it began, or was reset to last.
+    floor: int = 0
 
     def take(self, record: object) -> str:
         """Take the next entry; says what is wrong with it, if anything is."""
@@ -80,9 +84,10 @@ class Account:
                 self.extended.update((record.lease, offset) for offset in range(start, end))
         elif isinstance(record, Restarted | Cut):
             # Somebody moves the group, or messages are gone: offsets begin anew.
-            floor = record.floor if isinstance(record, Restarted) else record.reach
+            end = record.floor if isinstance(record, Restarted) else record.reach
+            self.floor = end if isinstance(record, Restarted) else min(self.floor, end)
             self.open.clear()
-            self.settled = {offset for offset in self.settled if offset < floor}
+            self.settled = {offset for offset in self.settled if offset < end}
         return ""
 
     def _deliver(self, record: Delivered) -> str:
@@ -142,8 +147,9 @@ class Ledgers(Checker):
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Hold what is told of messages against what is agreed of them."""
         request = asked.request
-        is_telling = isinstance(reply, PolledWork) or (isinstance(request, _SHOWING) and isinstance(reply, WorkDone))
-        if not is_telling:
+        is_showing = isinstance(request, _SHOWING) and isinstance(reply, WorkDone)
+        is_asking = isinstance(request, FetchOffsets) and request.group in self.history.deliveries.terms
+        if not (isinstance(reply, PolledWork) or is_showing or (is_asking and isinstance(reply, list))):
             return
         broker = self.sight.broker(asked.node_id)
         if broker is not None:
@@ -151,6 +157,8 @@ class Ledgers(Checker):
         if isinstance(request, PollWork):
             for given in asked.given:
                 self._check(given.spot, read_stem(given.run.stem).lease, request)
+        elif isinstance(request, FetchOffsets) and isinstance(reply, list):
+            self._check_floors(request.group, [one for one in reply if isinstance(one, GroupOffset)])
         elif isinstance(request, _SHOWING) and isinstance(reply, WorkDone):
             for spot, lease in self._shown(request, reply):
                 self._check(spot, lease, request)
@@ -162,18 +170,38 @@ class Ledgers(Checker):
             if (stem, hold.spot[3]) not in refused:
                 yield hold.spot, read_stem(stem).lease
 
-    def _check(self, spot: Spot, lease: int, request: object) -> None:
-        group, place, offset = spot[0], spot[1:3], spot[3]
+    def _check_floors(self, group: str, told: list[GroupOffset]) -> None:
+        topics = self.sight.topic_ids()
+        for one in told:
+            place = topics.get(one.topic, -1), one.partition
+            account = self._accounts.get((place, group))
+            if account is None or not self._is_sure(group, place):
+                continue
+            left = [offset for offset in range(account.floor, one.offset) if offset not in account.settled]
+            if left:
+                what = f"{group} is told to have come to {one.offset} of {one.topic}-{one.partition}"
+                raise Violation(f"{what}, and {left[0]} is not settled in the ledger as far as it is agreed")
+
+    def _is_sure(self, group: str, place: Place) -> bool:
+        """Whether all that a ledger has ever said of a group is known, and holds."""
         tape = self._tapes.get(place)
         if group in self.history.deliveries.meddled or not self.history.is_strong(place[0]):
-            return
-        if place[0] in self.history.is_doomed or place in self.history.rotten or (tape is not None and tape.has_gap):
+            return False
+        return not (place[0] in self.history.is_doomed or place in self.history.rotten or (tape and tape.has_gap))
+
+    def _check(self, spot: Spot, lease: int, request: object) -> None:
+        group, place, offset = spot[0], spot[1:3], spot[3]
+        if not self._is_sure(group, place):
             return
         account = self._accounts.get((place, group)) or Account()
+        terms = self.history.terms.get(place[0])
+        if terms is not None and terms.retains and not isinstance(request, PollWork):
+            # What retention has taken is settled without a word.
+            return
         if isinstance(request, PollWork):
             is_there = account.given.get((lease, offset)) == request.member_id
         elif isinstance(request, AckWork):
-            is_there = offset in account.settled
+            is_there = offset in account.settled or offset < account.floor
         elif isinstance(request, ExtendWork):
             is_there = (lease, offset) in account.extended or (lease, offset) in account.ended
         else:

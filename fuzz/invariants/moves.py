@@ -1,14 +1,16 @@
 """A delayed message is moved to where readers find it when it is due: never before, and not long after.
 
-Looked at where it is moved to, as far as that is acknowledged, whoever reads it. Not before it is due by any clock
-that its leader had; and not more than a moment after, counted from when nothing failed any more. That it is there once
-and with its own contents is for others to see (`checkers/once.py`, `checkers/contents.py`).
+Looked at where it is moved to, whoever reads it. Not before it is due by any time that its leader's clock ever showed,
+which is judged when it is appended, since what follows would hide that; and, as far as it is acknowledged, not more
+than a moment after, counted from when nothing failed any more. That it is there once and with its own contents is for
+others to see (`checkers/once.py`, `checkers/contents.py`).
 """
 
 import heapq
 
 from goqueue.core.calls import Reply
 from goqueue.core.log.producers import MOVER_ID
+from goqueue.core.partition.partition import Partition
 from goqueue.core.verbs import Publish, PublishBatch, Side
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation, name_of
@@ -27,6 +29,11 @@ class Moves(Checker):
         self._tapes: dict[Place, Tape] = {}
         self._moved: set[bytes] = set()
         self._dues: list[tuple[int, int, Message]] = []
+        # The latest time that a node's clock showed, and its last turn that was looked at.
+        self._latest_ms: dict[str, int] = {}
+        self._turns = 0
+        # What was moved last by whoever leads.
+        self._last: dict[Place, tuple[Partition, int]] = {}
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Take note of what is kept back."""
@@ -38,7 +45,13 @@ class Moves(Checker):
     def stepped(self) -> None:
         """Look at what was moved by the node of which something was heard, and at what was not."""
         broker = self.sight.stirred
-        if broker is None or not self.history.delayed:
+        if broker is None:
+            return
+        if self.sight.turns != self._turns:
+            self._turns, node_id = self.sight.turns, broker.node_id
+            self._latest_ms[node_id] = max(self.sight.wall_ms, self._latest_ms.get(node_id, 0))
+            self._look_for_early(self._latest_ms[node_id])
+        if not self.history.delayed:
             return
         for topic_id, partition in self.sight.stirred_streams():
             if partition.side is Side.DATA and self.history.is_strong(topic_id):
@@ -47,6 +60,22 @@ class Moves(Checker):
                     self._moved.update(map(name_of, tape.records(broker, partition, MOVER_ID)))
         if self.sight.calm_since is not None:
             self._judge(self.sight.calm_since)
+
+    def _look_for_early(self, latest_ms: int) -> None:
+        """See that what was moved in a turn was due: it bears the time at which it is."""
+        for topic_id, partition in self.sight.stirred_partitions():
+            last, place = partition.log.producers.last(MOVER_ID), (topic_id, partition.number)
+            if last is None:
+                continue
+            seen = self._last.get(place)
+            self._last[place] = partition, last[1]
+            if seen is None or seen[0] is not partition or seen[1] == last[1]:
+                # What is there at first was moved by another, with a clock of its own.
+                continue
+            due_ms = partition.log.producers.batches(MOVER_ID)[-1].timestamp
+            if due_ms > latest_ms:
+                what = f"what is due at {due_ms} is moved to {partition.log.stream}"
+                raise Violation(f"{what}, and its leader's clock has not shown more than {latest_ms}")
 
     def _judge(self, calm_since: int) -> None:
         """See that whatever is overdue has been moved, once there was time enough."""

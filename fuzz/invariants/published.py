@@ -38,7 +38,7 @@ class PublishedBatches(OfCopies):
 
     def _judge(self, asked: Asked, name: str, kind: Kind, end: int) -> None:
         topic = self.sight.topics().get(name)
-        if topic is None or topic.topic_id != kind[0]:
+        if topic is None or topic.topic_id != kind[0] or kind[0] in self.history.given_up:
             return
         if not self.sight.is_cluster:
             self._judge_alone(topic, kind, end)
@@ -59,17 +59,28 @@ class PublishedBatches(OfCopies):
         if broker is not None and held is not None:
             # Its answer comes in the turn in which it knows.
             self.copies.look(broker)
-            if held.high_watermark < end and held.leader_epoch == placement.leader_epoch and held.log.unsound is None:
+            # One that has just been elected may pass on what the leader before it has answered: it shows nothing yet.
+            is_sure = held.is_settled and held.leader_epoch == placement.leader_epoch and held.log.unsound is None
+            if is_sure and held.high_watermark < end:
                 what = f"{stream} is acknowledged up to {held.high_watermark}"
                 raise Violation(f"{what}, and {asked.node_id}, which leads it, says that all below {end} is")
         reach = self._acknowledged.reach(kind)
         if reach.end < end:
             # One that was deposed and has not heard of it may have said so: then all have it, and nobody shows it yet.
             reach = Reach(end, self._last(kind, stream, placement.isr, end))
-        if reach.last is None and self.history.is_strong(kind[0]):
+        if (
+            reach.last is None
+            and self.history.is_strong(kind[0])
+            and not self._is_gone(kind, stream, placement.isr, end)
+        ):
             raise Violation(f"{stream} is said to be acknowledged below {end}, and nobody in sync has that")
         for member in placement.isr:
             self._insync.judge(topic, kind, member, reach)
+
+    def _is_gone(self, kind: Kind, stream: str, members: list[str], end: int) -> bool:
+        """Whether all that these have begins behind an offset: retention has taken what was before it."""
+        copies = [self.copies.copy(member, kind, stream) for member in members]
+        return all(copy is not None and copy.start >= end for copy in copies)
 
     def _last(self, kind: Kind, stream: str, members: list[str], end: int) -> Mark | None:
         """The last batch before an offset, as any of these has it."""

@@ -22,17 +22,17 @@ from goqueue.fuzz.scribing.translation import Translation
 
 _WALL_MS = 1_700_000_000_000
 # What may take from a disk what was not synced.
-_CUTS = {"crash", "blackout", "last", "wipe", "syncs", "writes", "full"}
+_CUTS = {"crash", "blackout", "last", "wipe", "syncs", "writes", "full", "aimed", "amid", "others"}
+_CUT_RATES = ("p_crash", "p_cut_inside", "p_aimed", "p_sync_error", "p_write_error", "p_full")
 
 
 def terms_of(seed: int, options: Options) -> Terms:
     """Under which circumstances a world's clients live; nobody knows by how much its clocks differ."""
-    cuts = bool(_CUTS & {*options.calamities}) or any(
-        (options.p_crash, options.p_cut_inside, options.p_sync_error, options.p_write_error, options.p_full)
-    )
+    cuts = bool(_CUTS & {*options.calamities}) or any(getattr(options, rate) for rate in _CUT_RATES)
     about: dict[str, object] = {"made_by": "goqueue sim", "seed": seed, "nodes": options.nodes}
     groups = {f"w{at}": GroupTerms(options.attempts_max, at == 1) for at in range(options.shared_groups)}
-    return Terms(about, None, cuts, options.p_rot > 0, False, groups)
+    damage = options.p_rot > 0 or options.unclean
+    return Terms(about, None, cuts, damage, False, groups)
 
 
 class Scribe:

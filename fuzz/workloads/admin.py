@@ -70,6 +70,10 @@ class Admin(Client):
         random, options = self.random, self.options
         if options.alters_fsync and random.random() < 0.7:
             return {"fsync": random.choice(("every", "interval", "none"))}
+        if options.retention and random.random() < 0.5:
+            if random.random() < 0.5:
+                return {"retention_hours": 1}
+            return {"retention_bytes": options.retention_bytes}
         return {"max_message_bytes": random.choice((1 << 20, None))}
 
     def _create(self, name: str) -> CreateTopic:
@@ -87,7 +91,7 @@ class Admin(Client):
         if options.retention and random.random() < 0.5:
             config |= {"retention_hours": 1}
         if options.retention and random.random() < 0.5:
-            config |= {"retention_bytes": 100_000}
+            config |= {"retention_bytes": options.retention_bytes}
         if random.random() < options.p_compact:
             cleanup = random.choice(("compact", "compact", "compact_delete"))
             config |= {"cleanup": cleanup, "dirty_ratio": random.choice((0, 0.5)), "segment_bytes": 1 << 16}

@@ -7,6 +7,8 @@ from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset, Refusal
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
+_WORLD_BEGAN_MS = 1_700_000_000_000
+
 
 class Consumer(Client):
     """Reads one partition after another, from where it was."""
@@ -21,9 +23,13 @@ class Consumer(Client):
         place = self.draw_topic(), self.draw_partition()
         offset = self._offsets.get(place)
         if offset is None or random.random() < 0.05:
-            return FindOffset(*place, random.choice((0, 0, 1 << 60)))
+            return FindOffset(*place, random.choice((0, self._some_time_ms(), 1 << 60)))
         max_bytes = random.choice((1, 1_000, 1 << 20))
         return Fetch(*place, offset, max_bytes, random.randint(0, self.options.wait_ns_max))
+
+    def _some_time_ms(self) -> int:
+        """A time of which there may be messages: half as long ago as the world has lasted."""
+        return _WORLD_BEGAN_MS + self.now // 2_000_000
 
     def answered(self, request: Request, reply: Reply) -> None:
         """Go on behind what came, or look for a new beginning."""

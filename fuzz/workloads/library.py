@@ -77,6 +77,11 @@ class LibraryProducer(Client):
         self._is_asking = False
         self._count = 0
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has something to publish, and may."""
+        return self._session.failure is None and self._session.buffered > 0
+
     # --- what is sent
 
     def next_request(self) -> Request | None:

@@ -112,6 +112,11 @@ class Member(GroupClient):
         if not self._dawdles:
             self._release_at = dict.fromkeys(self._release_at, self.now + 200 * _MS)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it wants to be a member, or to stay one."""
+        return not self._is_away() and self._membership.standing is not Standing.OVER
+
     def reads(self, now: int) -> list[Slot]:
         """The partitions of which it is certain that nobody else reads them."""
         return [*self._membership.reading] if self._membership.is_certain(now) else []

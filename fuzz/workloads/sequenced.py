@@ -3,13 +3,14 @@
 It keeps the rules that make that possible. Of each partition at most five batches are unsettled, counted from the
 oldest; they are sent again in the order of their sequences and as they were. A batch refused as out of order behind
 another that is unsettled only has to wait for that one. Refused as the oldest, the broker has lost what it knew: then
-the producer takes a new id, and what was unsettled stays unknown for ever, since under the new id it could come twice.
+the producer takes a new id, or goes on under the next epoch of its own, and what was unsettled stays unknown for ever,
+since then it could come twice. Now and then one has forgotten that a batch was acknowledged, and sends it once more.
 """
 
 from collections import deque
 from random import Random
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from goqueue.core.calls import Reply, Request
 from goqueue.core.records.batch import read_header
@@ -27,6 +28,8 @@ from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
 _UNSETTLED_MAX = 5
+_P_AGAIN = 0.03
+_P_EPOCH = 0.01
 # Of these a producer knows that they pass, and not whether the batch is stored.
 _PASSING = (Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_LEADER, Code.NOT_ENOUGH_REPLICAS, Code.OUTCOME_UNKNOWN)
 
@@ -64,6 +67,7 @@ class SequencedProducer(Client):
         self._identity: ProducerReply | None = None
         self._is_asking = False
         self._runs: dict[tuple[str, int], _Run] = {}
+        self._past: deque[tuple[tuple[str, int], bytes]] = deque(maxlen=30)
         self._count = 0
 
     def next_request(self) -> Request | None:
@@ -73,6 +77,11 @@ class SequencedProducer(Client):
                 return None
             self._is_asking = True
             return InitProducer()
+        if self._past and self.random.random() < _P_AGAIN:
+            place, content = self.random.choice(self._past)
+            return PublishBatch(*place, bytearray(content))
+        if self.random.random() < _P_EPOCH:
+            self._begin_anew()
         for place, run in self._runs.items():
             for batch in run.batches:
                 if not batch.is_under_way and not batch.is_settled:
@@ -82,6 +91,13 @@ class SequencedProducer(Client):
         if len(run.batches) >= _UNSETTLED_MAX:
             return None
         return self._send(place, self._next(run, self._identity))
+
+    def _begin_anew(self) -> None:
+        """Go on under another epoch."""
+        assert self._identity is not None
+        self._identity = evolve(self._identity, epoch=self._identity.epoch + 1)
+        self._runs.clear()
+        self._past.clear()
 
     def _send(self, place: tuple[str, int], batch: _Numbered) -> PublishBatch:
         batch.is_under_way = True
@@ -117,10 +133,14 @@ class SequencedProducer(Client):
         batch.is_under_way = False
         result = reply.results[0] if isinstance(reply, PublishReply) else reply
         if isinstance(result, Published):
+            assert isinstance(request, PublishBatch)
+            if not batch.is_settled:
+                self._past.append(((request.topic, request.partition), batch.content))
             run.settle(batch)
         elif not isinstance(result, Refusal) or not self._may_wait(result, run, batch):
-            self._identity = None
-            self._runs.clear()
+            self._begin_anew()
+            if self.random.random() < 0.5:
+                self._identity = None
 
     def _may_wait(self, refusal: Refusal, run: _Run, batch: _Numbered) -> bool:
         """Whether sending a batch again may help."""
@@ -141,7 +161,8 @@ class SequencedProducer(Client):
         """What a request was about; nothing if that was before the present id."""
         assert isinstance(request, PublishBatch)
         header, run = read_header(request.batch), self._runs.get((request.topic, request.partition))
-        if run is None or self._identity is None or header.producer_id != self._identity.producer_id:
+        known, named = self._identity, (header.producer_id, header.producer_epoch)
+        if run is None or known is None or named != (known.producer_id, known.epoch):
             return None, None
         found = [batch for batch in run.batches if batch.first_sequence == header.base_sequence]
         return run, found[0] if found else None

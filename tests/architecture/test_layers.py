@@ -31,7 +31,10 @@ OUTSIDE = {
     "spark": {"attrs", "click", "crc32c", "mmh3", "numpy", "pandas", "pyarrow", "pyspark", "rich", "trio"},
     "cli": {"attrs", "click", "cramjam", "crc32c", "mmh3", "rich", "trio", "yaml"},
     "goqueue": set(),
-    "fuzz": {"atheris", "attrs", "click", "cramjam", "crc32c", "mmh3", "rich", "trio"},
+    "fuzz": {
+        "atheris", "attrs", "betterproto", "click", "coverage", "cramjam", "crc32c", "grpclib", "h11", "mmh3",
+        "outcome", "rich", "trio",
+    },
     "tests": {
         "aiokafka", "atheris", "attrs", "betterproto", "click", "cramjam", "crc32c", "google", "grpc", "grpc_health",
         "grpc_reflection", "grpc_status", "grpclib", "h11", "h2", "hpack", "httpx", "hyperframe", "hypothesis", "kafka",

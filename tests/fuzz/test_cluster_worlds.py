@@ -13,6 +13,7 @@ from goqueue.cli.main import goqueue
 from goqueue.core.ready import Letter
 from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.options import CALAMITIES
+from goqueue.fuzz.plants.clusters import short_worlds
 from goqueue.fuzz.shrinking import Shrinking
 from goqueue.fuzz.timeline import timeline_of
 from goqueue.fuzz.world import World
@@ -74,7 +75,9 @@ def test_what_each_node_is_told_is_replayed_alike(tmp_path: Path) -> None:
 
 def calamities_of(case: Case) -> list[str]:
     """What befalls the world of a case."""
-    return [calamity.text() for calamity in World(case.seed, case.options()).calamities]
+    world = World(case.seed, case.options())
+    world.close()
+    return [calamity.text() for calamity in world.calamities]
 
 
 def test_a_case_has_the_faults_that_it_says_and_no_others() -> None:
@@ -105,7 +108,7 @@ def test_a_command_says_all_that_makes_a_case() -> None:
 
 def quiet_world() -> World:
     """Three machines on which nothing has started."""
-    return World(1, Case(1, nodes=3, faults=(), off=("letters_overtake", "encodes")).options())
+    return World(1, short_worlds())
 
 
 def rest(world: World, seconds: float) -> None:

@@ -36,6 +36,15 @@ def test_a_power_cut_takes_back_no_promise_about_what_is_on_the_disk() -> None:
     assert offsets(history) == [7]
 
 
+def test_a_disk_that_fails_takes_back_what_nobody_else_has() -> None:
+    history = promised(holders="ab")
+    history.disk_failed("a", 2)
+    history.disk_failed("b", 1)
+    assert offsets(history) == [7]
+    history.disk_failed("a", 1)
+    assert offsets(history) == []
+
+
 def test_who_has_the_partition_no_more_holds_nothing() -> None:
     history = promised()
     history.power_lost("a")

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define
 
 from goqueue.fuzz.case import Case, live_through
-from goqueue.fuzz.plants import PLANTS, planted
+from goqueue.fuzz.plants.catalogue import planted
 from goqueue.spark.captures.files import find_captures
 from goqueue.spark.facts.extract import facts_of
 from tests.arrow.unjudged_worlds import live_unjudged
@@ -42,7 +42,7 @@ class World:
             verdict = live_through(Case(self.seed, nodes=self.nodes, seconds=self.seconds), capture=folder)
             assert verdict.violation is None, verdict.violation
         elif self.goes_on:
-            options = PLANTS[self.plant].worlds()
+            options = Case(self.seed, plant=self.plant).options()
             options.seconds = self.seconds or options.seconds
             with planted(self.plant):
                 live_unjudged(self.seed, options, folder)

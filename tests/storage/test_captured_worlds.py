@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from goqueue.fuzz.options import draw_options
+from goqueue.fuzz.drawing.single import draw_options
 from goqueue.fuzz.world import World
 from goqueue.storage.capture import Capture, CaptureLimits
 from goqueue.storage.capture_files import list_captures, replay
@@ -14,7 +14,7 @@ from tests.core.capture.traffic import VOCABULARY
 STEPS = 1500
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [1, 3, 5, 7])
 def test_every_life_of_a_world_is_identical_when_it_is_told_again(tmp_path: Path, seed: int) -> None:
     limits = CaptureLimits(100_000, 1 << 30)
 

@@ -48,7 +48,8 @@ class Deliveries:
 
     given: dict[Spot, list[Delivery]] = field(factory=dict)
     said: dict[Spot, list[Saying]] = field(factory=dict)
-    # When a process said that it leaves a group.
+    # When a process said that it leaves a group, or was heard of last before it joined anew: from then on its session
+    # may have ended at any time.
     left: dict[tuple[str, str], list[int]] = field(factory=dict)
     # Dead letters: the group that gave a message up, and its value.
     letters: set[tuple[str, str]] = field(factory=set)
@@ -80,17 +81,23 @@ def gather_deliveries(found: Sightings) -> Deliveries:
     """Go through a history once."""
     history, deliveries = found.history, Deliveries()
     meddled = {one.asked["group"] for one in history.of(Verb.RESET, Verb.DELETE_GROUP)}
-    for one in history.of(Verb.RECEIVE, Verb.LEAVE, Verb.LETTERS, *SAYINGS):
+    heard: dict[tuple[str, str], int] = {}
+    for one in history.of(Verb.RECEIVE, Verb.ASSIGN, Verb.LEAVE, Verb.LETTERS, *SAYINGS):
         if one.verb is Verb.LETTERS:
             deliveries.letters.update((group, value) for value, group in one.told.get("messages", ()))
         elif one.asked["group"] in meddled:
             continue
         elif one.verb is Verb.LEAVE:
             deliveries.left.setdefault((one.process, one.asked["group"]), []).append(one.asked_ns)
+        elif one.verb is Verb.ASSIGN:
+            member = one.process, one.asked["group"]
+            deliveries.left.setdefault(member, []).append(heard.get(member, 0))
         elif one.verb is Verb.RECEIVE:
             _take_received(found, deliveries, one)
         else:
             _take_said(found, deliveries, one)
+        if one.end is End.OK and one.verb is not Verb.LETTERS:
+            heard[one.process, one.asked["group"]] = one.asked_ns
     return deliveries
 
 

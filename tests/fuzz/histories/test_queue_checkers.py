@@ -147,6 +147,14 @@ def lease_of_a_member_that_left(story: Story) -> None:
     story.receive("v", 2, "c", lease="other")
 
 
+def lease_of_a_member_whose_session_ended(story: Story) -> None:
+    story.publish("p", 2, "c")
+    story.receive("w", 2, "c", left_ms=10_000)
+    story.wait(5_000)
+    story.receive("v", 2, "c", lease="other")
+    story.ok(story.begin("w", Verb.ASSIGN, group=WORK, partitions=[]))
+
+
 def acknowledgement_that_was_refused(story: Story) -> None:
     story.publish("p", 2, "c")
     given = story.receive("w", 2, "c", left_ms=10)
@@ -213,7 +221,8 @@ def later_and_in_time(story: Story) -> None:
     "add",
     [
         lease_that_ran_out, lease_that_was_given_back, lease_that_may_have_been_given_back,
-        lease_of_a_member_that_left, acknowledgement_that_was_refused, extension_that_was_shorter, dead_letter,
+        lease_of_a_member_that_left,
+    lease_of_a_member_whose_session_ended, acknowledgement_that_was_refused, extension_that_was_shorter, dead_letter,
         cancelled, key_after_its_elder, key_whose_elder_nobody_knows_of,
         key_whose_elder_is_acknowledged_once_more, later_and_in_time,
     ],

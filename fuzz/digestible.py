@@ -1,0 +1,24 @@
+"""What of an answer belongs to the fingerprint of a world: what it says, and of messages a sum."""
+
+import hashlib
+
+from goqueue.core.calls import Reply
+from goqueue.core.groups.verbs import Polled
+from goqueue.core.records.varint import Readable
+from goqueue.core.verbs import Fetched
+from goqueue.core.work.verbs import PolledWork
+
+
+def _sum(content: Readable) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def digestible(reply: Reply) -> object:
+    """The answer, or what stands for it."""
+    if isinstance(reply, Fetched):
+        return _sum(reply.batches), reply.next_offset, reply.high_watermark
+    if isinstance(reply, PolledWork):
+        return [(one.topic, one.partition, _sum(one.batches), one.leases) for one in reply.parts]
+    if isinstance(reply, Polled):
+        return [(one.topic, one.partition, _sum(one.batches), one.first_offset, one.end_offset) for one in reply.parts]
+    return reply

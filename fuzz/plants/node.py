@@ -1,0 +1,44 @@
+"""Bugs of `core/node.py` and of what it is made of: answers, and reads that wait."""
+
+from goqueue.core.calls import Reply
+from goqueue.core.node import Node
+from goqueue.core.reads import Reads
+from goqueue.core.ready import Send
+from goqueue.core.verbs import PublishReply
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.plants import lone
+from goqueue.fuzz.plants.plant import Plant, Replace
+
+
+def _a_second_answer(replace: Replace) -> None:
+    real_send = Node._answer
+
+    def send(node: Node, to: int | None, reply: Reply) -> None:
+        real_send(node, to, reply)
+        if isinstance(reply, PublishReply) and to is not None and to % 20 == 0:
+            node._ready.sends.append(Send(to, reply))
+
+    replace(Node, "_answer", send)
+
+
+def _reads_whose_time_does_not_end(replace: Replace) -> None:
+    replace(Reads, "wake", lambda reads, now: None)
+
+
+PLANTS = (
+    Plant(
+        "a-second-answer",
+        "Every request is answered once.",
+        _a_second_answer,
+        worlds=Options,
+        said="answered twice",
+    ),
+    Plant(
+        "reads-whose-time-does-not-end",
+        "A node that has nothing to do waits until it has.",
+        _reads_whose_time_does_not_end,
+        worlds=lone.quiet,
+        said="wants to be woken at once",
+    ),
+)
+"""All bugs of nodes."""
