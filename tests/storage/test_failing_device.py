@@ -5,6 +5,7 @@ so that a write to them fails as on a broken disk; all others succeed. Mounting 
 has the same on the simulated disk.
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -24,12 +25,30 @@ from tests.storage.logbook import STREAM, abandon, numbered, opened
 PUNCH_HOLE = 3  # FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
 PAGE_BYTES = 4096
 IMAGE_BYTES = 24 << 20
+FILLER_PAGES = 4
 PATTERN = b"free block of the image; " * 4
 
 
 def run(*command: str) -> None:
     """A command that has to succeed."""
     subprocess.run(command, check=True, capture_output=True)
+
+
+def _fill(folder: Path) -> list[Path]:
+    """Write pages into files until there is no room for another. Return the files.
+
+    Each is so small that the file system needs no block for its list of blocks. Such a block would be free afterwards
+    without the pattern, and a loop device says nothing of a write whose first block succeeds and whose others fail.
+    """
+    page, files = PATTERN.ljust(PAGE_BYTES, b"."), []
+    with suppress(OSError):
+        for number in itertools.count():
+            path = folder / f"filler-{number}"
+            files.append(path)
+            with path.open("wb", buffering=0) as file:
+                for _ in range(FILLER_PAGES):
+                    assert file.write(page) == PAGE_BYTES
+    return files
 
 
 class Device:
@@ -61,22 +80,36 @@ class Device:
 
     def fail(self) -> None:
         """From here on no block that was free can be written."""
-        filler = self.folder / "filler"
-        with suppress(OSError), filler.open("wb", buffering=0) as file:
+        self._release_reserve()
+        fillers = _fill(self.folder)
+        os.sync()
+        assert os.statvfs(self.folder).f_bfree == 0, "a block that is free could be written"
+        for filler in fillers:
+            filler.unlink()
+        os.sync()
+        assert self._punch() == os.statvfs(self.folder).f_bfree, "a block that is free could be written"
+        with suppress(OSError), self._ballast.open("wb", buffering=0) as file:
             while True:
-                file.write(PATTERN.ljust(PAGE_BYTES, b"."))
-        os.sync()
-        filler.unlink()
-        os.sync()
-        fallocate = preallocation._fallocate
+                file.write(bytes(PAGE_BYTES))
+
+    def _punch(self) -> int:
+        """Make a hole of each block that has the pattern. Return how many there were."""
+        fallocate, holes = preallocation._fallocate, 0
         assert fallocate is not None
         with self.image.open("r+b", buffering=0) as image:
             for position in range(0, IMAGE_BYTES, PAGE_BYTES):
                 if os.pread(image.fileno(), len(PATTERN), position) == PATTERN:
                     assert fallocate(image.fileno(), PUNCH_HOLE, position, PAGE_BYTES) == 0
-        with suppress(OSError), self._ballast.open("wb", buffering=0) as file:
-            while True:
-                file.write(bytes(PAGE_BYTES))
+                    holes += 1
+        return holes
+
+    def _release_reserve(self) -> None:
+        """Let files have the blocks that ext4 keeps back for its own tables: a filler could not reach them."""
+        number = self.folder.stat().st_dev
+        name = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve().name
+        reserved = Path("/sys/fs/ext4", name, "reserved_clusters")
+        if reserved.exists():
+            reserved.write_text("0")
 
     def mend(self) -> None:
         """From here on everything can be written."""
