@@ -78,7 +78,7 @@ _HASTE = 100
 
 # The invariants of a node are looked at after each turn of one that is alone, and after some of one among others, whose
 # turns are many and cheap.
-_CHECKED_EACH = 10
+_CHECKED_EACH = 16
 
 
 class Watcher(Protocol):

@@ -7,11 +7,14 @@ from goqueue.fuzz.drawing.faults import OLDEST_CALAMITIES, draw_cluster_faults
 from goqueue.fuzz.drawing.habits import draw_library, draw_programs, draw_thresholds, draw_visitors, draw_wires
 from goqueue.fuzz.options import Options
 
+# Trouble ends earlier where much happens in each second, so that no world takes as long as ten others.
+_STEPS_MAX = 20_000
+
 
 def draw_cluster(random: Random, nodes: int) -> Options:
     """The settings of a world of several nodes: less of everything, for longer, and calamities instead of bad luck."""
     options = Options(
-        steps=0,
+        steps=_STEPS_MAX,
         nodes=nodes,
         seconds=random.choice((20, 30, 40)),
         founders=random.choice((0, 0, 0, 1)),

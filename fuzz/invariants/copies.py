@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from goqueue.core.log.log import Log
+from goqueue.core.log.segment import Segment
 from goqueue.core.topics import Held
 from goqueue.core.verbs import Side
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
@@ -58,6 +59,8 @@ class Copy:
     is_anew: bool = True
     _bases: list[int] = field(factory=list)
     _places: dict[str, int] = field(factory=dict)
+    # How many segments at the beginning are read to their ends.
+    _segments_whole: int = 0
 
     @property
     def end(self) -> int:
@@ -91,15 +94,14 @@ class Copy:
     def forget(self) -> None:
         """Everything is to be read anew."""
         self.marks, self._bases, self._places, self.seen = [], [], {}, ()
+        self._segments_whole = 0
         self.fresh, self.is_anew = 0, True
 
     def read(self) -> bool:
         """Take note of what was written since; whether all is there that the log says was handed over."""
         before, is_whole = len(self.marks), True
-        for segment in self.log.segments:
+        for segment in self._unread():
             position = self._places.get(segment.name, 0)
-            if position >= segment.size:
-                continue
             for at, header in batches(self.broker.disk, self.stream, segment.name, position):
                 if at >= segment.size:
                     break
@@ -111,6 +113,15 @@ class Copy:
             is_whole = is_whole and position >= segment.size
         self.fresh = before
         return is_whole
+
+    def _unread(self) -> list[Segment]:
+        """The segments from the first one on that was not read to its end; all but the last stay as they are."""
+        segments = self.log.segments
+        at = self._segments_whole
+        while at < len(segments) - 1 and self._places.get(segments[at].name, 0) >= segments[at].size:
+            at += 1
+        self._segments_whole = at
+        return segments[at:]
 
 
 class Copies(Checker):

@@ -20,7 +20,7 @@ _LOOK_NS = _S // 2
 _READ_NS = 120 * _S
 _OVER_NS = 60 * _S
 # How long publishers go on.
-_CALM_NS = 5 * _S
+_CALM_NS = 2 * _S
 
 
 class Finishing:

@@ -180,6 +180,7 @@ class Worker(Client):
     def calm(self) -> None:
         """Do as one should from here on."""
         self.is_calm = True
+        self._messages_max = 50
         self._away_until = 0
 
 
