@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from goqueue.fuzz.aiming import drawn_aim
+from goqueue.core.cluster.apply import Placement
+from goqueue.fuzz.aiming import Aim, drawn_aim
 from goqueue.fuzz.faults import OTHER_OPERATIONS, PowerCut
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Link, Weather
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _MS = 1_000_000
 _S = 1_000 * _MS
 _RIFT_LASTS = 5
+# These strike all nodes, or draw those that they strike when the time has come.
+_OF_ALL = ("blackout", "rolling", "last", "outpace")
 _BROKEN = {"syncs": "sync", "writes": "write", "reads": "read"}
 
 
@@ -55,7 +58,7 @@ def draw_calamities(random: Random, options: Options, names: list[str]) -> list[
     while at < options.seconds * _S and options.calamities:
         kind = random.choice(options.calamities)
         count = random.randint(1, max(len(names) - 1, 1)) if kind == "partition" else 1
-        victims = random.sample(names, count) if kind not in ("blackout", "rolling", "last") else [*names]
+        victims = random.sample(names, count) if kind not in _OF_ALL else [*names]
         lasts_ns = int(random.choice(options.calamity_lasts_s) * (0.5 + random.random()) * _S)
         drawn.append(Calamity(len(drawn), at, kind, victims, lasts_ns, random.getrandbits(32)))
         at += int(options.calamity_ns * 2 * random.random())
@@ -91,6 +94,8 @@ class Calamities:
             self._part(calamity)
         elif calamity.kind == "last":
             self._strand(calamity)
+        elif calamity.kind == "outpace":
+            self._outpace(calamity)
         elif calamity.kind == "storm":
             self._storm(calamity)
         else:
@@ -127,18 +132,38 @@ class Calamities:
     def _strand(self, calamity: Calamity) -> None:
         """Of a partition all replicas but one are killed; that one goes on, loses its power, and is back first."""
         random = Random(calamity.luck)
-        topics = self._world.sight.topics()
-        placed = [topics[name].placements[number] for name in sorted(topics) for number in topics[name].placements]
-        placed = [one for one in placed if len(one.replicas) > 1]
-        if not placed:
+        place = self._drawn_place(random)
+        if place is None:
             return
-        place = random.choice(placed)
         last = place.leader or random.choice(place.replicas)
         alone_ns, back_ns = random.choice((1 * _S, 5 * _S, 7 * _S)), random.choice((100 * _MS, calamity.lasts_ns))
         for order, name in enumerate(one for one in place.replicas if one != last):
             away_ns = alone_ns + back_ns + random.choice((0, calamity.lasts_ns)) + order * 500 * _MS
             self._die_later(order * random.choice((0, 500 * _MS)), name, away_ns, crash=False)
         self._die_later(alone_ns, last, back_ns, crash=True)
+
+    def _drawn_place(self, random: Random) -> Placement | None:
+        """Draw a partition that has several replicas."""
+        topics = self._world.sight.topics()
+        placed = [topics[name].placements[number] for name in sorted(topics) for number in topics[name].placements]
+        placed = [one for one in placed if len(one.replicas) > 1]
+        return random.choice(placed) if placed else None
+
+    def _outpace(self, calamity: Calamity) -> None:
+        """A follower is cut off from its leader, which dies about when it has the follower taken out of those in sync."""
+        random = Random(calamity.luck)
+        place = self._drawn_place(random)
+        leader = None if place is None else self._world.machine(place.leader)
+        if place is None or leader is None:
+            return
+        follower = random.choice([one for one in place.replicas if one != place.leader])
+        strike = random.choice(("kill", "kill", "crash", "isolate", "pause"))
+        aim = Aim("change of an ISR", strike, 0, random.choice((0, 1, 10, 50, 200)), is_anywhere=False)
+        self._world.aiming.arm(aim, leader, calamity.lasts_ns, partial(self._isolate, calamity))
+        links = [(place.leader, follower), (follower, place.leader)]
+        self._world.post.cut(links)
+        lasts_ns = 2 * self._world.options.replica_lag_ns + calamity.lasts_ns
+        self._later(lasts_ns, lambda: self._world.post.mend(links))
 
     def _die_later(self, delay_ns: int, name: str, down_ns: int, *, crash: bool) -> None:
         process = self._world.machine(name)

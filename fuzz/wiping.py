@@ -26,6 +26,8 @@ _LOOK_NS = 500_000_000
 # How long a machine waits at most for others to be in sync without it.
 _PATIENCE_NS = 20_000_000_000
 _OPERATOR_NS = 4_000_000_000
+_START_NS = 300_000_000
+_P_ELECTION = 0.5
 
 
 class Wiping:
@@ -78,6 +80,15 @@ class Wiping:
             process.wipe()
             self._is_emptied = True
             self._world.later(self._random.randint(0, _OPERATOR_NS), self._let_in)
+            if self._random.random() < _P_ELECTION:
+                self._world.later(self._random.randint(_START_NS, _OPERATOR_NS), self._end_office)
+
+    def _end_office(self, _: object = None) -> None:
+        """Have the others elect somebody while a machine has an empty disk: its vote must not count."""
+        for process in self._world.living():
+            if process.node is not None and process.node.is_controller and not self._world.is_healed:
+                process.die(crash=False, down_ns=self._random.randint(_START_NS, _OPERATOR_NS))
+                return
 
     def _is_needed(self, node_id: str) -> bool:
         """Whether a node may be needed for what a partition has, or is to have, as far as anybody knows who lives."""

@@ -112,12 +112,13 @@ def _lagging(random: Random, options: Options) -> None:
     """Followers that are far behind their leaders and lead themselves next: logs are cut."""
     options.calamities = random.choice((
         ("isolate", "rift"), ("rift", "pause", "deafen", "kill"), ("isolate", "slow", "kill"), ("deafen", "isolate"),
+        ("outpace",), ("outpace", "outpace", "rift", "isolate"),
     ))  # fmt: skip
     options.calamity_ns = random.choice((2_000_000_000, 3_000_000_000))
     options.calamity_lasts_s = random.choice(((1.0, 3.0), (3.0, 6.0)))
     options.replica_lag_ns = random.choice((500_000_000, 1_000_000_000, 3_000_000_000))
     options.letter_ns_max = random.choice((20_000_000, 100_000_000, 300_000_000))
-    options.replicas_max, options.min_insync = random.choice((2, 3, 3)), random.choice((1, 1, 2))
+    options.replicas_max, options.min_insync = random.choice((2, 3, 3)), random.choice((1, 2, 2))
     options.seconds = random.choice((30, 40, 50))
 
 
