@@ -112,8 +112,9 @@ def _lagging(random: Random, options: Options) -> None:
     """Followers that are far behind their leaders and lead themselves next: logs are cut."""
     options.calamities = random.choice((
         ("isolate", "rift"), ("rift", "pause", "deafen", "kill"), ("isolate", "slow", "kill"), ("deafen", "isolate"),
-        ("outpace",), ("outpace", "outpace", "rift", "isolate"),
     ))  # fmt: skip
+    if random.random() < 0.7:
+        options.calamities += ("outpace",) * random.choice((1, 2, 4))
     options.calamity_ns = random.choice((2_000_000_000, 3_000_000_000))
     options.calamity_lasts_s = random.choice(((1.0, 3.0), (3.0, 6.0)))
     options.replica_lag_ns = random.choice((500_000_000, 1_000_000_000, 3_000_000_000))
@@ -138,8 +139,12 @@ def _power(random: Random, options: Options) -> None:
 def _metadata(random: Random, options: Options) -> None:
     """Metadata that changes and is summed up all the time, while nodes are away and lose their disks."""
     options.calamities = random.choice((
-        ("wipe", "kill"), ("kill", "isolate", "rolling"), ("wipe", "crash", "isolate"), ("kill", "storm", "pause"),
+        ("wipe", "wipe", "kill"), ("kill", "isolate", "rolling"), ("wipe", "crash", "isolate"), ("kill", "storm", "pause"),
+        ("wipe",),
     ))  # fmt: skip
+    if "wipe" in options.calamities:
+        # The only replica of a partition keeps its disk.
+        options.replicas_max, options.replica_lag_ns = random.choice((2, 3)), 1_000_000_000
     options.calamity_ns = random.choice((2_000_000_000, 4_000_000_000))
     options.calamity_lasts_s = (1.0, 4.0, 6.0)
     options.metadata_entries = random.choice((3, 5, 10))
