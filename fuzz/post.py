@@ -34,6 +34,7 @@ Link = tuple[str, str]
 """From one node to another."""
 
 _MS = 1_000_000
+_CALM_LETTER_NS_MAX = 20 * _MS
 
 
 @define
@@ -67,10 +68,11 @@ class Post:
         self._cuts: dict[Link, int] = {}
         self._dues: dict[Link, int] = {}
         self.weather = Weather()
+        self._letter_ns_max = options.letter_ns_max
         self._readers = [one for one in world.checkers if type(one).posted is not Checker.posted]
 
     def _delay(self) -> int:
-        most = max(self._options.letter_ns_max, self.weather.delay_ns_max)
+        most = max(self._letter_ns_max, self.weather.delay_ns_max)
         # Most letters are fast: what is rare is as late as can be.
         return int(self._random.random() ** 3 * most) + 20_000
 
@@ -166,7 +168,8 @@ class Post:
             self._world.later(self._random.randint(0, 500 * _MS), self._notice, (one, other))
 
     def heal(self) -> None:
-        """From here on nothing is cut and nothing is lost."""
+        """From here on nothing is cut, nothing is lost, and no letter is slow."""
+        self._letter_ns_max = min(self._letter_ns_max, _CALM_LETTER_NS_MAX)
         links = [link for link, count in self._cuts.items() if count]
         self._cuts.clear()
         self.weather = Weather()
