@@ -27,7 +27,9 @@ _LOOK_NS = 500_000_000
 _PATIENCE_NS = 20_000_000_000
 _OPERATOR_NS = 4_000_000_000
 _START_NS = 300_000_000
-_P_ELECTION = 0.5
+_P_ELECTION = 0.8
+# How often a calamity looks whether the cluster can do without a machine.
+_MOMENTS_MAX = 20
 
 
 class Wiping:
@@ -41,8 +43,14 @@ class Wiping:
         self._forgets = False
 
     def strike(self, calamity: "Calamity", process: "Process") -> None:
-        """Take a machine down, to empty its disk when that may be."""
-        if self._victim is not None or not self._is_whole(process):
+        """Take a machine down as soon as the cluster can do without it, to empty its disk when that may be."""
+        self._await_moment(_MOMENTS_MAX, calamity, process)
+
+    def _await_moment(self, moments: int, calamity: "Calamity", process: "Process") -> None:
+        if self._victim is not None or self._world.is_healed or not moments:
+            return
+        if not self._is_whole(process):
+            self._world.later(_LOOK_NS, lambda _: self._await_moment(moments - 1, calamity, process))
             return
         self._victim, self._is_emptied = process, False
         self._forgets = self._random.random() < 0.3

@@ -61,7 +61,9 @@ class Watermark(Checker):
         while offset < partition.high_watermark:
             header = read_header(durable, position) if position + HEADER_BYTES <= len(durable) else None
             # A replica copies the gaps that compaction has left in its leader's log.
-            is_next = header is not None and (header.base_offset == offset or (compacts and header.base_offset > offset))
+            is_next = header is not None and (
+                header.base_offset == offset or (compacts and header.base_offset > offset)
+            )
             if header is None or not is_next or position + header.size > len(durable):
                 raise Violation(f"{path} is durable up to offset {offset} only, below {partition.high_watermark}")
             position, offset = position + header.size, header.next_offset

@@ -103,6 +103,7 @@ def _elections(random: Random, options: Options) -> None:
     options.calamities = random.choice((
         ("kill", "isolate"), ("kill", "pause", "refuse"), ("isolate", "partition", "deafen"), ("stop", "kill", "pause"),
     ))  # fmt: skip
+    options.calamities += ("outpace",) * random.choice((0, 0, 1))
     options.calamity_ns = random.choice((1_000_000_000, 2_000_000_000))
     options.calamity_lasts_s = random.choice(((0.2, 1.0), (0.5, 2.0, 3.0)))
     options.replicas_max = random.choice((2, 3, 3))
@@ -126,14 +127,18 @@ def _lagging(random: Random, options: Options) -> None:
 def _power(random: Random, options: Options) -> None:
     """Machines that lose their power, and disks that fail."""
     options.calamities = random.choice((
-        ("crash", "last"), ("crash", "blackout"), ("crash", "syncs", "writes"), ("crash", "full", "slow"),
-        ("last", "kill", "crash"),
+        ("crash",), ("crash", "blackout"), ("crash", "syncs", "writes"), ("crash", "full", "slow"), ("kill", "crash"),
     ))  # fmt: skip
+    options.calamities += ("last",) * random.choice((0, 1, 3))
     options.calamity_ns = random.choice((1_500_000_000, 3_000_000_000))
     options.calamity_lasts_s = random.choice(((0.1, 1.0), (0.2, 2.0, 4.0)))
-    options.fsyncs = random.choice((("every",), ("every", "interval", "none"), ("interval", "none")))
+    options.fsyncs = random.choice((("every",), ("every", "interval", "none"), ("interval", "none"), ("none",)))
     options.p_slow = random.choice((0.0, 0.3, 0.7))
-    options.replicas_max = random.choice((1, 2, 3, 3))
+    options.replicas_max = random.choice((1, 2, 2, 3, 3))
+    if "last" in options.calamities:
+        # The last one in sync goes on alone, and loses what its disk has not synced.
+        options.replicas_max, options.min_insync = random.choice((2, 2, 3)), 1
+        options.fsyncs = random.choice((options.fsyncs, ("interval", "none"), ("none",)))
 
 
 def _metadata(random: Random, options: Options) -> None:
@@ -176,10 +181,14 @@ TROUBLE: dict[str, Profile] = {
 }  # fmt: skip
 """What befalls nodes."""
 
+_SHARES = {"elections": 2, "lagging": 3, "power": 3, "metadata": 3}
+"""Of what needs several things at once there is more; all else has a share of one."""
+
 
 def draw_profile(random: Random, options: Options) -> None:
     """Make a world be about some work and some trouble."""
-    work, trouble = random.choice([*WORK]), random.choice([*TROUBLE])
+    work = random.choice([*WORK])
+    (trouble,) = random.choices([*TROUBLE], [_SHARES.get(trouble, 1) for trouble in TROUBLE])
     options.members = options.eager_members = options.workers = options.operators = 0
     options.small_segments = options.retention = False
     if random.random() < 0.7:
