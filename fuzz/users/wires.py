@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from goqueue.fuzz.world import World
 
 _S = 1_000_000_000
+_ASK_AGAIN_NS = _S
 _HUSHES_NS = (200_000_000, 1_000_000_000, 3_000_000_000, 8_000_000_000)
 
 
@@ -140,9 +141,10 @@ class Wires:
             raise OSError(-2, "Name or service not known")
         while (until := self._hushed_until(loop.name, host)) > world.now:
             await loop.pause(until - world.now)
+        while not process.is_up and host in self._silent:
+            # TCP asks again until the machine is back.
+            await loop.pause(_ASK_AGAIN_NS)
         if not process.is_up or process.is_stopping:
-            if host in self._silent:
-                await loop.parking().wait()
             raise ConnectionRefusedError(111, "Connection refused")
         wire = Wire(loop.name, process, process.life)
         self._wires[wire] = None
