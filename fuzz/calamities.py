@@ -150,7 +150,7 @@ class Calamities:
         return random.choice(placed) if placed else None
 
     def _outpace(self, calamity: Calamity) -> None:
-        """A follower is cut off from its leader, which dies about when it has the follower taken out of those in sync."""
+        """A follower is cut off from its leader, which dies about when it asks to go on without the follower."""
         random = Random(calamity.luck)
         place = self._drawn_place(random)
         leader = None if place is None else self._world.machine(place.leader)

@@ -7,6 +7,7 @@ has acknowledged, and what lies on the disk. None of them changes anything. Star
 from goqueue.fuzz.checkers.agreement import Agreement
 from goqueue.fuzz.checkers.answers import Answers
 from goqueue.fuzz.checkers.assignments import Assignments
+from goqueue.fuzz.checkers.burial import Burial
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.checkers.compaction import Compaction
 from goqueue.fuzz.checkers.contents import Contents
@@ -48,6 +49,6 @@ CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Rewriting, Durability, Once, Order, Retention, Sequences,
     Visibility, Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
     Leasing, KeyOrder, Lanes, Delays, Endings, Resting, Undone, Hostility, Retrying, Lookups,
-    Handing, Told,
+    Handing, Told, Burial,
     *OF_CLUSTERS,
 )  # fmt: skip

@@ -47,6 +47,9 @@ class Endings(Checker):
         before = self._letters.setdefault((group, name), at)
         if message.place is None or not self.history.is_strong(message.place[0]) or message.may_repeat:
             return
+        if group in self.history.deliveries.meddled:
+            # A group that was deleted or set back works on everything again.
+            return
         if before != at:
             raise Violation(f"{name!r} is a letter of {group} at {before} and at {at}")
         spot = group, *message.place, message.offset

@@ -144,8 +144,8 @@ def _power(random: Random, options: Options) -> None:
 def _metadata(random: Random, options: Options) -> None:
     """Metadata that changes and is summed up all the time, while nodes are away and lose their disks."""
     options.calamities = random.choice((
-        ("wipe", "wipe", "kill"), ("kill", "isolate", "rolling"), ("wipe", "crash", "isolate"), ("kill", "storm", "pause"),
-        ("wipe",),
+        ("wipe", "wipe", "kill"), ("kill", "isolate", "rolling"), ("wipe", "crash", "isolate"),
+        ("kill", "storm", "pause"), ("wipe",),
     ))  # fmt: skip
     if "wipe" in options.calamities:
         # The only replica of a partition keeps its disk.
