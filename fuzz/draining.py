@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
+from goqueue.core.dead.verbs import BrowseDead
 from goqueue.core.verbs import DescribePartitions, Fetch, Fetched, ListTopics, PartitionReply, Refusal, TopicReply
 from goqueue.fuzz.checkers.delays import Delays
 from goqueue.fuzz.checkers.endings import Endings
@@ -13,6 +14,7 @@ from goqueue.fuzz.world import World
 
 _LOOK_FIRST_NS, _LOOK_MOST_NS = 300_000_000, 3_000_000_000
 # A message may be tried some times more, after pauses, and a member be missed for longer than its session.
+_LETTERS_MAX = 1_000
 _DRAINED_NS = 120_000_000_000
 
 
@@ -57,6 +59,8 @@ class Draining:
 
     def _read(self, topic: str, *, is_letters: bool) -> None:
         """Read a topic, since checkers look at what is read; messages only where some may come late."""
+        if is_letters:
+            self._ask(BrowseDead(topic, limit=_LETTERS_MAX))
         if not is_letters and not self._world.options.p_delay:
             return
         partitions = self._ask(DescribePartitions(topic))

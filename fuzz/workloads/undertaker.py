@@ -27,7 +27,7 @@ class Undertaker(Client):
         super().__init__(name, random, options)
         self._redrives: list[str] = ["none"]
         # Most worlds are to show what comes of letters that nobody touches.
-        self._is_bold = random.random() < 0.4
+        self._is_bold = random.random() < 0.6
         self._meddles = random.random() < 0.2
 
     def next_request(self) -> Request:
@@ -40,6 +40,8 @@ class Undertaker(Client):
         if self._is_bold and random.random() < 0.3:
             return self._change(letters)
         redrive_id = random.choice(self._redrives)
+        if random.random() < 0.5:
+            return BrowseDead(letters, Sieve(), 1_000)
         questions: tuple[Request, ...] = (
             BrowseDead(letters, self._sieve(), random.choice((1, 100))), ListDeadTopics(), DescribeRedrive(redrive_id),
             ListRedrives(), FetchOffsets(group), MeasureWork(), MeasureLanes(),
@@ -70,5 +72,5 @@ class Undertaker(Client):
             self._redrives = [*self._redrives, reply.redrive_id][-5:]
 
     def think_ns(self) -> int:
-        """The living come first."""
-        return 2 * super().think_ns()
+        """Somebody has to die first."""
+        return super().think_ns()
