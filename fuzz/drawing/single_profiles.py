@@ -50,7 +50,7 @@ def _queues(random: Random, options: Options) -> None:
     options.lane_weights = random.choice(("", "5/4/3/2/1", "3/1/1/1/1"))
     options.starvation_ms = random.choice((0, 100, 500))
     options.producers, options.sequenced, options.consumers = random.choice((1, 2, 3)), 0, 0
-    options.steps = random.choice((800, 1_500))
+    options.steps = random.choice((1_500, 4_000))
     options.think_ns = random.choice((3_000_000, 30_000_000))
     options.topics, options.partitions_max = random.choice((1, 1, 2)), random.choice((1, 2))
     if random.random() < 0.3:
@@ -93,7 +93,7 @@ def _delays(random: Random, options: Options) -> None:
     options.p_delay, options.schedulers = random.choice((0.3, 0.7, 1.0)), random.choice((0, 1, 2))
     options.producers, options.sequenced, options.consumers = random.choice((1, 2, 3)), 0, random.choice((0, 1))
     options.library = random.choice((0, 1, 2))
-    options.steps = random.choice((500, 1_000))
+    options.steps = random.choice((1_000, 2_500))
     options.think_ns = random.choice((3_000_000, 30_000_000))
     options.summary_bytes = random.choice((200, 1_000, 5_000))
     options.summary_bytes_a_message = random.choice((0, 0, 20))
@@ -193,6 +193,10 @@ def draw_profile(random: Random, options: Options) -> None:
     options.reserves = False
     WORK[work](random, options)
     TROUBLE[trouble](random, options)
+    # Where a process dies every thirty steps, nothing gets as far as what takes a hundred.
+    pace = random.choice((1, 5, 20))
+    for rate in FAULT_RATES:
+        setattr(options, rate, getattr(options, rate) / pace)
     if options.visitors:
         options.p_topic_change = 0.0
     options.profile = f"{work} {trouble}"
