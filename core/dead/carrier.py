@@ -23,11 +23,12 @@ from enum import Enum
 from attrs import define, field
 
 from goqueue.core.calls import Reply
+from goqueue.core.dead.freight import Freight
 from goqueue.core.dead.moves import NO_PRODUCER, Moves
-from goqueue.core.dead.picking import BYTES_MAX, LETTERS_MAX, Bounds, Consignment, Named, repeated
+from goqueue.core.dead.picking import BYTES_MAX, LETTERS_MAX, Bounds, Named, repeated
 from goqueue.core.dead.produced import produced
 from goqueue.core.dead.reading import Reading
-from goqueue.core.dead.records import Abandoned, Arrived, Cut, Enlisted, Intent, Tally
+from goqueue.core.dead.records import Abandoned, Arrived, Cut, Enlisted, Intent
 from goqueue.core.dead.targets import creation, dead_topic
 from goqueue.core.dead.verbs import FindMoved, Moved
 from goqueue.core.dead.yard import Yard
@@ -70,19 +71,6 @@ class Stage(Enum):
     ENLISTING = "enlisting"
     WRITING = "writing"
     PUBLISHING = "publishing"
-
-
-@define
-class Freight:
-    """A batch that is to be moved: what is in it, and on whose behalf."""
-
-    consignment: Consignment
-    at_ms: int
-    group: str = ""
-    deaths: dict[int, tuple[str, int]] = field(factory=dict)
-    is_bare: bool = False
-    job: str = ""
-    tally: Tally = field(factory=Tally)
 
 
 @define(eq=False)
@@ -301,7 +289,7 @@ class Carrier:
     def _intend(self, book: Book) -> None:
         freight, moves = self._freight, book.moves
         assert freight is not None
-        if not _is_still_there(book, freight):
+        if not freight.is_still_there(book):
             self.reset()
             self._yard.look_at(self.slot)
             return
@@ -489,12 +477,3 @@ class Carrier:
         assert bool(self._asked) == (self.stage not in (Stage.IDLE, Stage.WRITING))
         assert (self._reading is not None) == (self.stage is Stage.READING)
         assert self._freight is None or self.stage in (Stage.ENLISTING, Stage.WRITING, Stage.ASKING)
-
-
-def _is_still_there(book: Book, freight: Freight) -> bool:
-    """Whether nobody else has settled what is to be moved."""
-    offsets = freight.consignment.offsets
-    if freight.job:
-        return not any(offset in book.moves.gone for offset in offsets)
-    queue = book.queues.get(freight.group)
-    return queue is not None and all(offset in queue.ledger.reasons for offset in offsets)

@@ -10,7 +10,8 @@ A rate is kept by pauses between batches, which are small when the rate is.
 from attrs import define, evolve
 
 from goqueue.core.calls import Reply
-from goqueue.core.dead.carrier import Carrier, Freight
+from goqueue.core.dead.carrier import Carrier
+from goqueue.core.dead.freight import Freight
 from goqueue.core.dead.picking import BYTES_MAX, Bounds, Sifted
 from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.records import Job, Passed, Tally
