@@ -99,7 +99,7 @@ class Node:
             rooms.append(self._peering.attendance)
         # What peers have said that was refused.
         self.faults = PeerFaults() if self._peering is None else self._peering.faults
-        self._rooms = Rooms(rooms)
+        self._rooms = Rooms(rooms, self.led)
         replication = None if self._peering is None else self._peering.replication
         self._streams = Streams(self.led, self._reads, self._upkeep, self._rooms, replication, self._answer)
         self._publishes = Publishes(clock, self.led, self._delays, self._answer, self._streams.touch)

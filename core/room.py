@@ -3,6 +3,7 @@
 A room is no part of a partition, and has none of its own. It asks the node for what a client may ask for and a little
 more (`Wishes`), and what it keeps lies in streams that it writes and reads so. Whatever carries a partition over a
 failed disk or to another node carries the rooms as well: they hear `failed` and `opened`, and begin anew from there.
+What was refused because the node had lost touch with its cluster is asked again when a room hears `regained`.
 
 `Rooms` is where the node meets them: requests and answers are handed to whom they belong, and after every turn each
 room may write and speak. What it says rests on records that are durable, which the room sees to itself.
@@ -68,6 +69,9 @@ class Room(Protocol):
     def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a stream, or less."""
 
+    def regained(self, now: int) -> None:
+        """This node may act as a leader again: what was refused because it might not is worth asking again at once."""
+
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
 
@@ -89,11 +93,13 @@ class Rooms:
     """All rooms of a node; the wishes of each bear its number."""
 
     rooms: Sequence[Room]
+    _led: Led
     _by_request: dict[type, Room] = field(init=False)
     _by_number: dict[int, Room] = field(init=False)
     # Answers to wishes that no room has heard of yet.
     _own: list[tuple[int, Reply]] = field(factory=list, init=False)
     _topics_differ: bool = field(default=False, init=False)
+    _was_in_office: bool = field(default=True, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._by_number = {room.wishes.room: room for room in self.rooms}
@@ -119,6 +125,15 @@ class Rooms:
             self._topics_differ = False
             for room in self.rooms:
                 room.topics_changed(now)
+        self._look_to_office(now)
+
+    def _look_to_office(self, now: int) -> None:
+        """No room is to go on as a leader before it knows that this node was none for a while."""
+        is_in_office = self._led.is_in_office
+        if is_in_office and not self._was_in_office:
+            for room in self.rooms:
+                room.regained(now)
+        self._was_in_office = is_in_office
 
     def attend(self, now: int, perform: Callable[[int, int, Wish], None]) -> None:
         """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
@@ -135,6 +150,7 @@ class Rooms:
             for room in self.rooms:
                 for number, wish in room.wishes.take():
                     perform(now, number, wish)
+            self._look_to_office(now)
             for room in self.rooms:
                 room.settle(now)
 
@@ -182,6 +198,7 @@ class Rooms:
 
     def wake(self, now: int) -> None:
         """Do what is due."""
+        self._hear(now)
         for room in self.rooms:
             room.wake(now)
 

@@ -271,6 +271,9 @@ class Attendance:
     def news(self, now: int, partition: Partition) -> None:
         """Streams are no concern of this room."""
 
+    def regained(self, now: int) -> None:
+        """This room is who says so."""
+
     def clock_jumped(self, now: int) -> None:
         """The wall clock is no concern of this room."""
 

@@ -166,6 +166,13 @@ class Carrier:
         self._knows_end = False
         self._yard.look_at(self.slot)
 
+    def renew(self) -> None:
+        """There is reason to think that it succeeds by now: end the pause, and let the next one be short."""
+        self._failures = 0
+        if self.until:
+            self.until = 0
+            self._yard.look_at(self.slot)
+
     def _forget_lost(self, book: Book) -> None:
         """A partition that lost its end has other letters where the lost ones were."""
         partition = self._yard.led.partition(*self.slot)

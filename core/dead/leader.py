@@ -282,7 +282,8 @@ class DeadLeader:
             if home is None:
                 return False
             jobs += home.moves.jobs.values()
-        return self._say(to, [self._reply(job) for job in sorted(jobs, key=_started, reverse=True)])
+        jobs.sort(key=lambda job: (job.started_ms, job.redrive_id), reverse=True)
+        return self._say(to, [self._reply(job) for job in jobs])
 
     def _with_jobs(self) -> list[str]:
         """The topics of dead letters whose jobs are kept here, if there are any."""
@@ -346,6 +347,11 @@ class DeadLeader:
 
     def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a stream; what is dead lies where it was read already."""
+
+    def regained(self, now: int) -> None:
+        """This node may act as a leader again: what was refused because it might not is asked again at once."""
+        for slot in self._paused:
+            self._carriers[slot].renew()
 
     def clock_jumped(self, now: int) -> None:
         """The wall clock was moved; nothing here waits for it."""
@@ -492,7 +498,3 @@ class DeadLeader:
         for redrive in self._redrives.values():
             redrive.check()
         self._hired.check()
-
-
-def _started(job: Job) -> tuple[int, str]:
-    return job.started_ms, job.redrive_id

@@ -3,6 +3,8 @@
     CLOSED  --both streams are open-->  LOADING  --all is read-->  READY
     any     --a stream fails, or refuses-->  CLOSED, until it is opened again, or after a pause
 
+The pause after a refusal ends at once when a node that had lost touch with its cluster may act as a leader again.
+
 What is in memory follows from the schedule stream and from how far the data got; when either was recovered it is read
 anew, from the last whole summary on. Messages come by reading also while they are published: what is readable is
 durable, so nothing that a crash takes back is ever counted. Control records are applied as they are appended, and
@@ -152,6 +154,11 @@ class Calendar:
         self.close(why)
         self.retry_at = now + self._pause_ns
         self._pause_ns = min(2 * self._pause_ns, _PAUSE_MOST_NS)
+
+    def renew(self, now: int) -> None:
+        """There is reason to think that it can be read by now: end the pause, and let the next one be short."""
+        if self.retry_at:
+            self.retry_at, self._pause_ns = now, _PAUSE_LEAST_NS
 
     # --- reading
 

@@ -389,6 +389,12 @@ class DelayLeader:
         if calendar is not None and (partition.side is Side.SCHEDULE or calendar.has_moves):
             self._busy[slot] = None
 
+    def regained(self, now: int) -> None:
+        """This node may act as a leader again: what was refused because it might not is asked again at once."""
+        for slot, calendar in self._calendars.items():
+            calendar.renew(now)
+            self._busy[slot] = None
+
     # --- time
 
     def deadline(self) -> int | None:

@@ -81,7 +81,6 @@ class GroupLeader:
         self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, bounds, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
-        self._was_in_office = True
         # Replies of the coordinator, each with the count of batches that are to be durable first.
         self._held: deque[tuple[int, int, GroupAnswer]] = deque()
 
@@ -97,7 +96,7 @@ class GroupLeader:
         if far is not None:
             self._send(to, _not_here(far))
             return
-        if not self._look_to_office(now):
+        if not self._led.is_in_office:
             self._send(to, self._led.out_of_office())
             return
         if isinstance(request, JoinGroup) and not request.session_timeout_ms:
@@ -112,18 +111,6 @@ class GroupLeader:
             self._send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
         else:
             self._waiting[to] = caller, request
-
-    def _look_to_office(self, now: int) -> bool:
-        """Whether nobody else can be coordinator by now."""
-        is_in_office = self._led.is_in_office
-        if is_in_office and not self._was_in_office:
-            self._journal.renew(now)
-            self._mirror.renew(now)
-            for group in self.coordinator.groups.groups.values() if self.is_ready else ():
-                for member_id in group.members:
-                    self.coordinator.session(group.name, member_id).last = now
-        self._was_in_office = is_in_office
-        return is_in_office
 
     def _far(self) -> Elsewhere | None:
         """Who else coordinates, if this node does not."""
@@ -394,6 +381,14 @@ class GroupLeader:
     def clock_jumped(self, now: int) -> None:
         """Nothing here comes due by the calendar but what is looked at again when it does."""
 
+    def regained(self, now: int) -> None:
+        """This node may coordinate again: members could not be heard, and what could not be read is read at once."""
+        self._journal.renew(now)
+        self._mirror.renew(now)
+        for group in self.coordinator.groups.groups.values() if self.is_ready else ():
+            for member_id in group.members:
+                self.coordinator.session(group.name, member_id).last = now
+
     # --- time and output
 
     def deadline(self) -> int | None:
@@ -412,7 +407,7 @@ class GroupLeader:
         self._mirror.wake(now)
         for slot in self._reach.due(now):
             self._heard(now, slot)
-        if not self._look_to_office(now):
+        if not self._led.is_in_office:
             return
         self._journal.wake(now)
         if self.is_ready:
@@ -421,7 +416,7 @@ class GroupLeader:
 
     def settle(self, now: int) -> None:
         """Write what is to be written, and send what may be said."""
-        if not self._look_to_office(now) or not self.is_ready:
+        if not self._led.is_in_office or not self.is_ready:
             return
         coordinator = self.coordinator
         idle, coordinator.idle = coordinator.idle, {}

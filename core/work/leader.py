@@ -80,7 +80,6 @@ class WorkLeader:
         self._rounds = Rounds(self._nodes, errands, site.random)
         self._newcomers = Newcomers(groups, errands)
         self._came: list[tuple[int, Reply]] = []
-        self._was_in_office = True
         self._polls = Polls(errands, groups.knows)
         self._ledgers = Ledgers(site, errands, turn, self._polls, groups)
         self._spreading = Spreading(self._nodes, self._ledgers.homes, errands)
@@ -343,6 +342,10 @@ class WorkLeader:
         if self._ledgers.answered(now, number, reply):
             self._openings.renew()
 
+    def regained(self, now: int) -> None:
+        """This node may act as a leader again: ledgers that could not be read are read at once."""
+        self._ledgers.renew(now)
+
     # --- time and output
 
     def deadline(self) -> int | None:
@@ -355,7 +358,6 @@ class WorkLeader:
 
     def wake(self, now: int) -> None:
         """Do what is due."""
-        self._look_to_office(now)
         self._ledgers.wake(now)
         self._polls.wake(now)
         self._openings.wake(now)
@@ -371,7 +373,6 @@ class WorkLeader:
 
     def settle(self, now: int) -> None:
         """Write what is to be written, and say what may be said."""
-        self._look_to_office(now)
         self._follow_groups(now)
         self._settle_once(now)
         while self._is_due:
@@ -379,12 +380,6 @@ class WorkLeader:
             self._settle_once(now)
         for to, refusal in self._newcomers.take_refused():
             self._site.send(to, refusal)
-
-    def _look_to_office(self, now: int) -> None:
-        is_in_office = self._site.led.is_in_office
-        if is_in_office and not self._was_in_office:
-            self._ledgers.renew(now)
-        self._was_in_office = is_in_office
 
     def _settle_once(self, now: int) -> None:
         returned = [*self._ledgers.take_returned(), *self._rounds.take_returned()]

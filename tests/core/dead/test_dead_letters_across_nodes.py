@@ -232,16 +232,28 @@ def test_the_tally_of_a_redrive_that_has_ended_is_closed_everywhere() -> None:
 # --- what dies
 
 
+def joined(cluster: DrivenCluster, name: str) -> str:
+    """A member of a group that works through `orders`, who stays for long."""
+    reply = cluster.answer(name, JoinGroup("billing", ["orders"], mode=GroupMode.SHARED, session_timeout_ms=600_000))
+    assert isinstance(reply, Joined), reply
+    return reply.member_id
+
+
+def polled(cluster: DrivenCluster, name: str, member_id: str, count: int) -> list[ReceiptRun]:
+    """What a member is given, of so many messages that it asks for."""
+    reply = cluster.answer(name, PollWork("billing", member_id, count, wait_ns=100_000_000), 30_000)
+    assert isinstance(reply, PolledWork), reply
+    runs: list[ReceiptRun] = receipts(reply.parts)
+    return runs
+
+
 def rejected(cluster: DrivenCluster, partition: int, count: int) -> None:
     """Have a member reject messages of a partition, at the node that leads it."""
     name = cluster.leader("orders", partition)
-    joined = cluster.answer(name, JoinGroup("billing", ["orders"], mode=GroupMode.SHARED, session_timeout_ms=600_000))
-    assert isinstance(joined, Joined), joined
+    member_id = joined(cluster, name)
     left = count
     while left:
-        polled = cluster.answer(name, PollWork("billing", joined.member_id, left, wait_ns=100_000_000), 30_000)
-        assert isinstance(polled, PolledWork), polled
-        runs: list[ReceiptRun] = receipts(polled.parts)
+        runs = polled(cluster, name, member_id, left)
         if runs:
             done = cluster.answer(name, RejectWork(runs))
             assert isinstance(done, WorkDone), done
@@ -266,6 +278,26 @@ def test_what_is_rejected_is_buried_once_whoever_leads_the_letters(kill_after_ms
     letters = browse(cluster, "n1")
     found = Counter((one.source_partition, one.source_offset, one.value) for one in letters)
     assert found == Counter((number, at, value) for number in range(PARTITIONS) for at, value in enumerate(values))
+
+
+def test_a_leader_that_was_out_of_office_for_long_buries_what_is_dead_as_soon_as_it_leads_again() -> None:
+    """All nodes are cut off from each other, so that nobody else leads meanwhile."""
+    cluster = with_topic()
+    assert isinstance(cluster.answer("n1", CreateTopic("orders.dlq", 1, 3)), TopicReply)
+    leader = cluster.leader("orders")
+    publish(cluster, leader, b"one", b"two")
+    runs = polled(cluster, leader, joined(cluster, leader), 2)
+    assert sum(run.count for run in runs) == 2
+    for name in cluster.living():
+        cluster.isolate(name)
+    cluster.ask(leader, RejectWork(runs))
+    cluster.advance(40_000)
+    assert not cluster.node(leader).led.is_in_office
+    cluster.heal()
+    cluster.until(lambda: cluster.node(leader).led.is_in_office)
+    cluster.advance(2_000)
+    assert cluster.leader("orders") == leader
+    assert [one.value for one in browse(cluster, leader)] == [b"one", b"two"]
 
 
 def test_what_a_new_leader_does_not_show_yet_is_not_taken_for_missing() -> None:

@@ -136,3 +136,19 @@ def test_a_leader_that_is_cut_off_moves_nothing_that_the_next_one_moves_too() ->
     cluster.advance(3_000)
     for name in cluster.living():
         assert read(cluster, name) == [b"one", b"two"]
+
+
+def test_a_leader_that_was_out_of_office_for_long_moves_what_is_due_as_soon_as_it_leads_again() -> None:
+    """All nodes are cut off from each other, so that nobody else leads meanwhile."""
+    cluster = with_topic()
+    later(cluster, "n1", 5_000, b"one", partition=0)
+    leader = cluster.leader("orders")
+    for name in cluster.living():
+        cluster.isolate(name)
+    cluster.advance(40_000)
+    assert not cluster.node(leader).led.is_in_office
+    cluster.heal()
+    cluster.until(lambda: cluster.node(leader).led.is_in_office)
+    cluster.advance(1_000)
+    assert cluster.leader("orders") == leader
+    assert read(cluster, leader) == [b"one"]
