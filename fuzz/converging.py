@@ -34,7 +34,7 @@ class Converging:
             for process in world.processes:
                 self._ask(Drain(process.node_id, False))
         if world.options.forgets:
-            self._wait_for(self._unrest)
+            self._wait_for(self._unrest_of_what_is_left)
             self._replace()
         self._wait_for(self._unrest)
 
@@ -59,7 +59,11 @@ class Converging:
                 pass
 
     def _unrest(self) -> str:
-        return self._unrest_of_nodes() or self._unrest_of_partitions()
+        return self._unrest_of_nodes() or self._unrest_of_partitions(self._unrest_of)
+
+    def _unrest_of_what_is_left(self) -> str:
+        """The same, while partitions may lack replicas that were on nodes which were forgotten."""
+        return self._unrest_of_nodes() or self._unrest_of_partitions(self._unrest_of_rest)
 
     def _unrest_of_nodes(self) -> str:
         """Who is not there, or does not know what others know."""
@@ -80,16 +84,30 @@ class Converging:
             return f"the nodes know different things to be agreed on: {indexes}"
         return ""
 
-    def _unrest_of_partitions(self) -> str:
+    def _unrest_of_partitions(self, look: Callable[[Topic, int, Placement], str]) -> str:
         """Which partition is not led, or lacks replicas."""
         for topic in self._world.sight.topics().values():
             for number, placement in topic.placements.items():
-                unrest = self._unrest_of(topic, number, placement)
+                unrest = look(topic, number, placement)
                 if unrest:
                     return unrest
         return ""
 
     def _unrest_of(self, topic: Topic, number: int, placement: Placement) -> str:
+        led = self._led(topic, number, placement)
+        if isinstance(led, str):
+            return led
+        return "" if led.is_settled else f"{topic.name}/{number} is {placement}, and readers do not see it"
+
+    def _unrest_of_rest(self, topic: Topic, number: int, placement: Placement) -> str:
+        """Readers see nothing of a partition that has fewer replicas than a message needs, until it is given more."""
+        led = self._led(topic, number, placement)
+        leadership = led.leadership if isinstance(led, Partition) else None
+        is_too_few = leadership is not None and len(placement.replicas) < leadership.min_isr
+        return "" if is_too_few else self._unrest_of(topic, number, placement)
+
+    def _led(self, topic: Topic, number: int, placement: Placement) -> Partition | str:
+        """A partition that is led and has all its replicas in sync, or what is wrong with it."""
         what = f"{topic.name}/{number} is {placement}"
         if placement.adding or placement.removing or sorted(placement.isr) != sorted(placement.replicas):
             return f"{what}: not all replicas are in sync"
@@ -100,7 +118,7 @@ class Converging:
         if isinstance(led, Refusal):
             return f"{what}, and its leader says {led.message}"
         assert isinstance(led, Partition)
-        return "" if led.is_settled else f"{what}, and readers do not see it"
+        return led
 
 
 def _unrest_of_voters(nodes: list[Node]) -> str:

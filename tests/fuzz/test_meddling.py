@@ -28,6 +28,16 @@ def test_nodes_that_are_forgotten_vote_and_have_replicas_again() -> None:
     assert verdict.counts["request ForgetNode"] > 0
 
 
+def test_a_partition_that_has_too_few_replicas_for_its_messages_is_at_rest_once_it_is_given_more() -> None:
+    """Both nodes are forgotten that have the other replicas, and the one that is left loses its power."""
+    options = meddled(32013, ("kill", "isolate", "crash"))
+    options.forgets, options.replicas_max, options.min_insync, options.founders = True, 3, 2, 1
+    options.seconds, options.topics = 25, 2
+    verdict = run_world(32013, options=options)
+    assert verdict.violation is None, verdict.place
+    assert verdict.counts["request ForgetNode"] > 0
+
+
 def test_partitions_are_added_while_clients_work() -> None:
     options = meddled(32002, ())
     options.adds_partitions, options.topics, options.partitions_max, options.replicas_max = True, 1, 3, 2
