@@ -32,7 +32,7 @@ class Contents(Checker):
 
     def _check_run(self, asked: Asked, fetch: Fetch, reply: Fetched) -> None:
         at: int | None = None
-        compacts = self.compacts(asked.topic_id)
+        compacts = self._may_be_compacted(asked, fetch)
         for batch in split(reply.batches):
             header = read_header(batch)
             try:
@@ -48,6 +48,13 @@ class Contents(Checker):
             at = header.next_offset
         if reply.next_offset != at if at is not None else reply.next_offset != fetch.offset and not compacts:
             raise Violation(f"a fetch from {fetch.offset} got batches up to {at} and goes on at {reply.next_offset}")
+
+    def _may_be_compacted(self, asked: Asked, fetch: Fetch) -> bool:
+        """Whether the topic that was read is compacted; where it may be one of several, whether any of them may be."""
+        if asked.topic_id is not None:
+            return self.compacts(asked.topic_id)
+        terms = [self.history.terms.get(one) for one in self.sight.ids_since(fetch.topic, asked.least_id)]
+        return any(one is None or one.compacts for one in terms)
 
     def _check_record(self, asked: Asked, record: Record) -> None:
         offset = record.offset
