@@ -3,7 +3,8 @@
 There is one pull under way as a rule, which waits at the leader until there is news. A second one is sent before the
 first is answered when streams are to be pulled of which the leader does not know: it answers the first at once then.
 Pulls are answered in the order of their rounds. Whatever else comes, or does not come in time, ends in a new session,
-in which everything is named again.
+in which everything is named again. An answer that does not come in time was too much for the link, maybe: the next
+ones may bring less, until answers come again.
 
 A stream is named when the leader may think otherwise of it than it is. What the leader sends is taken only if it rests
 on the last naming, and the log is still as it was then. Logs have gaps where compaction took something, so nobody would
@@ -29,6 +30,9 @@ Place = tuple[int, int, Side]
 
 WAIT_NS = 700_000_000
 PULL_BYTES = 4 << 20
+# What a link is asked to carry at least, however slow it is, and to what part of it an answer that is late shrinks.
+PULL_BYTES_LEAST = 64 << 10
+_SHRINK = 4
 _PATIENCE_NS = 500_000_000
 _UNDER_WAY_MAX = 2
 PAUSE_FIRST_NS = 50_000_000
@@ -69,6 +73,8 @@ class Pulling:
     # Not before this is a session opened; how patient to be, in multiples.
     _opens_at: int = 0
     _slowness: int = 1
+    # How much an answer may bring: less, once one has not come in time.
+    _pull_bytes: int = PULL_BYTES
     _round: int = 0
     _stamp: int = 0
     _sent: deque[int] = field(factory=deque)
@@ -129,6 +135,7 @@ class Pulling:
             return False
         self._sent.popleft()
         self._slowness = 1
+        self._pull_bytes = min(2 * self._pull_bytes, PULL_BYTES)
         return True
 
     def takes(self, part: PulledPart) -> Followed | None:
@@ -178,7 +185,7 @@ class Pulling:
         self._stamp += 1
         wait_ns = 0 if self._round == 1 else WAIT_NS
         parts = [self._named(place) for place in named]
-        return Pull(self.incarnation, self._session, self._round, self._stamp, PULL_BYTES, wait_ns, parts)
+        return Pull(self.incarnation, self._session, self._round, self._stamp, self._pull_bytes, wait_ns, parts)
 
     def _named(self, place: Place) -> PullPart:
         followed = self.parts.get(place)
@@ -228,6 +235,8 @@ class Pulling:
         for place in self._retries.due(now):
             self.changed(place)
         if self._is_open and self._sent and now >= self._patient_until:
+            # Over a slow link a large answer is late each time, and asked for again for ever.
+            self._pull_bytes = max(self._pull_bytes // _SHRINK, PULL_BYTES_LEAST)
             self.broke(now, 0)
 
     def check(self) -> None:
