@@ -8,6 +8,7 @@ from goqueue.core.cluster.plan import is_own
 from goqueue.core.cluster.verbs import Drain, Reassign, ReplicaMove
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
+from goqueue.core.quorum.voter_id import node_of
 from goqueue.core.verbs import Refusal
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.insight import agreed_index, are_voters_agreed, voters
@@ -30,17 +31,17 @@ class Converging:
         """Wait until all is well."""
         world = self._world
         self._wait_for(self._unrest_of_nodes)
-        if any(isinstance(client, Steward) for client in world.clients):
-            for process in world.processes:
+        if world.options.grows or any(isinstance(client, Steward) for client in world.clients):
+            for process in world.present():
                 self._ask(Drain(process.node_id, False))
-        if world.options.forgets:
+        if world.options.forgets or world.options.grows:
             self._wait_for(self._unrest_of_what_is_left)
             self._replace()
         self._wait_for(self._unrest)
 
     def _replace(self) -> None:
-        """Give partitions replicas on nodes that were forgotten, and are members anew."""
-        names = [process.node_id for process in self._world.processes]
+        """Give partitions replicas on nodes that have joined, or were forgotten and are members anew."""
+        names = [process.node_id for process in self._world.present()]
         wanted = min(self._world.options.replicas_max, len(names))
         for name, topic in self._world.sight.topics().items():
             for number, placement in topic.placements.items():
@@ -68,7 +69,7 @@ class Converging:
     def _unrest_of_nodes(self) -> str:
         """Who is not there, or does not know what others know."""
         nodes: list[Node] = []
-        for process in self._world.processes:
+        for process in self._world.present():
             if process.node is None or not process.node.has_metadata:
                 return f"{process.node_id} is not there, or knows nothing"
             nodes.append(process.node)
@@ -77,7 +78,8 @@ class Converging:
             return f"the controllers are {controllers}"
         if unrest := self._world.wiping.unrest():
             return unrest
-        if self._world.options.forgets and (unrest := _unrest_of_voters(nodes)):
+        options = self._world.options
+        if (options.forgets or options.grows) and (unrest := _unrest_of_voters(nodes)):
             return unrest
         indexes = {node.options.node_id: agreed_index(node) for node in nodes}
         if len(dict.fromkeys(indexes.values())) != 1:
@@ -122,8 +124,16 @@ class Converging:
 
 
 def _unrest_of_voters(nodes: list[Node]) -> str:
-    """Whether nodes that were forgotten and have joined again vote where a voter is missing: one, three or five do."""
+    """Whether nodes that were forgotten and have joined again vote where a voter is missing: one, three or five do.
+
+    Where nodes have left and no other takes their place, all that are left may vote, and that be an even number.
+    """
     wanted = max(count for count in (1, 3, 5) if count <= len(nodes))
     voting = [voters(node) for node in nodes]
     is_agreed = all(are_voters_agreed(node) for node in nodes) and all(one == voting[0] for one in voting)
-    return "" if is_agreed and len(voting[0]) == wanted else f"{wanted} nodes are to vote, and {voting} do"
+    is_enough = len(voting[0]) in (wanted, len(nodes)) and set(map(node_of, voting[0])) <= _names(nodes)
+    return "" if is_agreed and is_enough else f"{wanted} nodes are to vote, and {voting} do"
+
+
+def _names(nodes: list[Node]) -> set[str]:
+    return {node.options.node_id for node in nodes}

@@ -35,4 +35,5 @@ def found_cluster(world: "World") -> None:
         process.origin_ns = random.randint(0, 100 * _S)
         if name not in founders:
             # Whoever comes later comes while others work.
-            process.down_until = random.randint(1, max(options.seconds // 2, 2)) * _S
+            latest_s = options.seconds // (6 if options.grows else 2)
+            process.down_until = random.randint(1, max(latest_s, 2)) * _S

@@ -58,6 +58,17 @@ def voters(node: Node) -> list[str]:
     return [*node._agreement.voters]
 
 
+def electorates(node: Node) -> list[list[str]]:
+    """The lists of voters by which what a node knows to be agreed may have been counted.
+
+    The last one in its log, and the one before while it is not agreed that the last one votes: what was counted by the
+    one before may have let the last one in, in the same turn.
+    """
+    membership = node._agreement._quorum.membership
+    lists = [named.voters for _, named in membership._lists]
+    return lists[-1:] if are_voters_agreed(node) else lists[-2:]
+
+
 def are_voters_agreed(node: Node) -> bool:
     """Whether a node knows that it is agreed who votes."""
     return bool(node._agreement.voters) and node._agreement.are_voters_agreed

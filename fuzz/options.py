@@ -27,6 +27,8 @@ class Options:
     nodes: int = 1
     seconds: int = 0
     founders: int = 0
+    # Whether an operator spreads partitions over nodes that join, and later lets nodes leave for good.
+    grows: bool = False
     replicas_max: int = 1
     min_insync: int = 1
     patience_ns: int = 60_000_000

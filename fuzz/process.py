@@ -94,6 +94,8 @@ class Process:
         self.down_ns: int | None = None
         # Nobody starts a process here before that; never, where a machine is not used yet.
         self.down_until = 0
+        # Whether its node has left the cluster for good: nobody starts a process here.
+        self.is_retired = False
         # Who it belongs to; None for a node that is alone.
         self.cluster: ClusterOptions | None = None
         self._make_capture = make_capture
@@ -153,7 +155,7 @@ class Process:
 
     def start(self, _: object = None) -> None:
         """A process begins; when the disk does not let it, another one will."""
-        if self.node is None and self.world.now >= self.down_until:
+        if self.node is None and not self.is_retired and self.world.now >= self.down_until:
             self.survive(self._begin, None)
 
     def _begin(self, _: object) -> None:
@@ -276,6 +278,12 @@ class Process:
                 self._front.leave()
             self.node.close(self.local_ns())
             self._turn_now()
+
+    def retire(self) -> None:
+        """Stop the process, and start no other one on this machine."""
+        self.is_retired = True
+        if self.is_up:
+            self.survive(lambda _: self.stop(), None)
 
     def close(self) -> None:
         """Nothing goes on in the process any more."""

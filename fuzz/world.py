@@ -20,6 +20,7 @@ from goqueue.fuzz.checkers import CHECKERS
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Terms
 from goqueue.fuzz.founding import found_cluster
+from goqueue.fuzz.growing import Growing
 from goqueue.fuzz.history import History, Violation
 from goqueue.fuzz.invariants import invariants
 from goqueue.fuzz.network import Network
@@ -141,6 +142,7 @@ class World:
         self._named = {process.node_id: process for process in self.processes}
         self.post = Post(self.random("post"), self, options) if self.wires is None else self.wires.post()
         self.wiping = Wiping(self, self.random("wiping"))
+        self.growing = Growing(self, self.random("growing")) if options.grows else None
         self.progress = Progress(self)
         self.aiming = Aiming(self)
         self.calamities: list[Calamity] = []
@@ -182,6 +184,10 @@ class World:
         """A fingerprint of all that was asked and answered: the same for the same seed, whatever the machine."""
         return self._digest.hexdigest()
 
+    def present(self) -> list[Process]:
+        """The processes of nodes that have not left for good, whether they live or not."""
+        return [process for process in self.processes if not process.is_retired]
+
     def living(self) -> list[Process]:
         """The processes that can be asked."""
         return [process for process in self.processes if process.is_up and not process.is_stopping]
@@ -220,6 +226,8 @@ class World:
         for process in self.processes:
             self.later(process.down_until, process.start)
         Calamities(self, self.calamities).begin()
+        if self.growing is not None:
+            self.growing.begin()
         for client in self.clients:
             self.later(client.think_ns(), self._client_asks, client)
         self.program_wires.begin()
@@ -297,6 +305,8 @@ class World:
         self.program_wires.heal()
         self.post.heal()
         self.aiming.heal()
+        if self.growing is not None:
+            self.growing.heal()
         for process in self.processes:
             process.faults.clear()
             process.disk.conditions.capacity_bytes = None

@@ -42,6 +42,8 @@ class Broker(Protocol):
     boots: int
     # How many turns in a row it had for nothing, and wanted the next one at once.
     vain_turns: int
+    # Whether its node has left the cluster for good.
+    is_retired: bool
 
 
 class Sight:

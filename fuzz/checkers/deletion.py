@@ -5,7 +5,7 @@ In a cluster it may be on nodes that are dead or cut off, and what those have go
 
 from goqueue.core.calls import Reply
 from goqueue.core.verbs import DeleteTopic
-from goqueue.fuzz.checkers.checker import Checker, Sight
+from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 
 
@@ -40,10 +40,14 @@ class Deletion(Checker):
         if self.sight.is_cluster:
             self._look_for_partitions()
 
+    def _present(self) -> list[Broker]:
+        """The machines whose nodes have not left for good: nobody looks after the folders of those that have."""
+        return [process for process in self.sight.processes if not process.is_retired]
+
     def _look_for_partitions(self) -> None:
         """Nobody has a partition that is elsewhere."""
         topics = self.sight.topics()
-        for process in self.sight.processes:
+        for process in self._present():
             for path in process.disk.paths():
                 parts = path.split("/")
                 topic = topics.get(parts[1]) if parts[0] == "logs" and len(parts) > 3 else None
@@ -52,7 +56,7 @@ class Deletion(Checker):
 
     def _look(self) -> None:
         topics = self.sight.topics()
-        for path in (path for process in self.sight.processes for path in process.disk.paths()):
+        for path in (path for process in self._present() for path in process.disk.paths()):
             parts = path.split("/")
             if parts[0] == "logs" and parts[1] in self._deleted and parts[1] not in topics:
                 raise Violation(f"topic {parts[1]} was deleted, and there is {path}")

@@ -110,5 +110,7 @@ class Placements(Checker):
                 raise Violation(f"{name} is led by one that was not eligible: {known}, then {placement}")
         self.history.placed(place, placement.replicas, stands_still=stands_still(placement))
         eligible = placement.eligible
-        heirs = [*eligible, *placement.adding]
+        # Of a move that takes replicas away, those that stay are to have everything.
+        goal = [one for one in placement.replicas if one not in placement.removing] if placement.removing else []
+        heirs = [*eligible, *placement.adding, *goal]
         self._known[place] = _Known(placement.version, placement.leader, placement.leader_epoch, heirs, eligible)

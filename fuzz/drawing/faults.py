@@ -36,6 +36,18 @@ def draw_cluster_faults(random: Random, options: Options) -> None:
         options.calamities += ("last",) * 2
 
 
+def draw_growing(random: Random, options: Options) -> None:
+    """One node becomes several while clients work, and some leave for good."""
+    if random.random() < 0.1:
+        options.grows, options.founders = True, 1
+        # Of two nodes, one without its disk and one that has left, no majority might be left.
+        options.calamities = tuple(kind for kind in options.calamities if kind != "wipe")
+        # A node that is alone takes in moments what others have to be sent later.
+        options.letter_ns_max = min(options.letter_ns_max, 20_000_000)
+        options.think_ns = max(options.think_ns, 50_000_000)
+        options.seconds = min(options.seconds, 30)
+
+
 def _draw_queue_habits(random: Random, options: Options) -> None:
     """What work queues draw where there is one node: lanes, messages that expire, dead letters that are sent back."""
     options.p_ttl = random.choice((0.0, 0.3))

@@ -3,7 +3,8 @@
 This is what every answer about topics, places and voters rests on. Looked at when anybody first knows of an entry that
 it is agreed: the disks are read, whatever their nodes believe. A voter whose disk was lost may have had it. A leader
 finds that out by an entry of its own term only: one of an earlier term may be on the disks of a majority and still be
-replaced (Raft, figure 8). Who votes alone needs no other.
+replaced (Raft, figure 8). Who votes alone needs no other. While it is not agreed that other voters vote, a majority of
+those before them will do.
 """
 
 from attrs import define, field
@@ -13,7 +14,7 @@ from goqueue.core.log.segment import parse_segment_name
 from goqueue.core.node import Node
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import agreed_entries, agreed_index, leads, own_voter, voters, whole_batches
+from goqueue.fuzz.insight import agreed_entries, agreed_index, electorates, leads, own_voter, voters, whole_batches
 from goqueue.fuzz.insight import term as term_of
 from goqueue.storage.layout import LOG_ENDING
 from goqueue.storage.simulated import SimulatedDisk
@@ -62,16 +63,21 @@ class Entries(Checker):
             if not self._has(broker.disk, broker, index, term):
                 raise Violation(f"entry {index} of term {term} is agreed, and is not durable")
             return
-        electors = voters(node)
+        shares = [(self._holders(electors, index, term), electors) for electors in electorates(node)]
+        if not any(2 * len(holders) > len(electors) for holders, electors in shares):
+            holders, electors = shares[-1]
+            what = f"entry {index} of term {term} is agreed, as {broker.node_id} knows"
+            raise Violation(f"{what}, and is durable on {holders} among {electors}")
+
+    def _holders(self, electors: list[str], index: int, term: int) -> list[str]:
+        """Who of some voters has an entry on the disk; one whose disk was lost may have had it."""
         brokers = {id(process.disk): process for process in self.sight.processes}
         holders: list[str] = []
         for voter in electors:
             disk = self.sight.disks.get(voter)
             if disk is None or self._has(disk, brokers[id(disk)], index, term):
                 holders.append(voter)
-        if 2 * len(holders) <= len(electors):
-            what = f"entry {index} of term {term} is agreed, as {broker.node_id} knows"
-            raise Violation(f"{what}, and is durable on {holders} among {electors}")
+        return holders
 
     def _has(self, disk: SimulatedDisk, broker: Broker, index: int, term: int) -> bool:
         """Whether a disk has an entry, or what stands for it."""

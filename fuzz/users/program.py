@@ -76,7 +76,8 @@ class Program(ABC):
         loop = self.loop = SimulatedLoop(self.world, self.name, self.world.random(f"{self.name}/{self.life}/turns"))
         addresses = [f"{process.node_id}:{_PORT}" for process in self.world.processes]
         self.random.shuffle(addresses)
-        if len(addresses) > 1:
+        if len(addresses) > 1 and not self.options.grows:
+            # Where nodes leave for good, whoever knew of those alone would find nobody.
             addresses = addresses[: self.random.randint(1, len(addresses))]
         brokers = Brokers(
             loop, addresses, timeout_ns=self._timeout_ns, random=self.world.random(f"{self.name}/{self.life}"),

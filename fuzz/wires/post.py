@@ -182,6 +182,10 @@ class WiredPost(Post):
         assert there is not None
         return here, there
 
+    def is_cut(self, sender: "Process", to: "Process") -> bool:
+        """Whether nothing that one sends reaches the other."""
+        return self._fabric.passage(*self._hosts((sender.node_id, to.node_id))).cuts > 0
+
     def cut(self, links: list[Link]) -> None:
         """Let nothing pass; each may be cut more than once."""
         for link in links:

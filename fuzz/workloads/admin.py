@@ -99,5 +99,7 @@ class Admin(Client):
         partitions = random.randint(1, options.partitions_max)
         if options.nodes == 1:
             return CreateTopic(name, partitions, 1, config)
-        config["min_insync_replicas"] = min(options.min_insync, options.replicas_max)
-        return CreateTopic(name, partitions, options.replicas_max, config)
+        # While a cluster grows, topics have as many replicas as there are nodes for; they get more later.
+        replicas = random.randint(1, options.replicas_max) if options.grows else options.replicas_max
+        config["min_insync_replicas"] = min(options.min_insync, replicas)
+        return CreateTopic(name, partitions, replicas, config)

@@ -41,6 +41,8 @@ class DrivenMember:
         self.disk_id = disk_id or f"disk-of-{node_id}"
         self.disks = 1
         self.incarnation = 0
+        # Nobody of these leaves for good.
+        self.is_retired = False
         # How often its machine has lost its power.
         self.boots = 0
         self.vain_turns = 0

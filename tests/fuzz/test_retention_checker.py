@@ -25,6 +25,7 @@ class Lone:
     disk: SimulatedDisk
     boots: int = 0
     vain_turns: int = 0
+    is_retired: bool = False
 
 
 class Watched:

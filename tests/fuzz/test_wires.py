@@ -153,3 +153,15 @@ def test_a_refusal_without_asking_the_node_is_one_of_a_broker_that_goes() -> Non
     comparison.arrived(ListTopics(), Refusal(Code.SHUTTING_DOWN, "the broker is about to stop"))
     with pytest.raises(Violation):
         comparison.arrived(ListTopics(), Fetched(b"", 0, 0, 0))
+
+
+def test_who_is_cut_off_is_known_where_letters_go_as_bytes() -> None:
+    world = World(1, writing())
+    one, two = world.processes[:2]
+    links = [(one.node_id, two.node_id)]
+    world.post.cut(links)
+    assert world.post.is_cut(one, two)
+    assert not world.post.is_cut(two, one)
+    world.post.mend(links)
+    assert not world.post.is_cut(one, two)
+    world.close()
