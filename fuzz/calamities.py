@@ -21,6 +21,7 @@ from goqueue.fuzz.aiming import Aim, drawn_aim
 from goqueue.fuzz.faults import OTHER_OPERATIONS, PowerCut
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Link, Weather
+from goqueue.fuzz.rehousing import rehouse
 
 if TYPE_CHECKING:
     from goqueue.fuzz.process import Process
@@ -77,6 +78,7 @@ class Calamities:
             "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break,
             "writes": self._break, "wipe": world.wiping.strike, "refuse": self._refuse,
             "aimed": self._aim, "amid": self._cut_amid, "reads": self._break, "others": self._break,
+            "address": self._rehouse,
         }  # fmt: skip
 
     def begin(self) -> None:
@@ -118,6 +120,13 @@ class Calamities:
         if process.is_up:
             process.down_ns = calamity.lasts_ns
             process.survive(lambda _: process.stop(), None)
+
+    def _rehouse(self, calamity: Calamity, process: "Process") -> None:
+        """A process ends, and the next one is reached elsewhere; whoever knew only the first node finds that one."""
+        if process is not self._world.processes[0]:
+            if process.is_up:
+                process.die(crash=Random(calamity.luck).random() < 0.5, down_ns=calamity.lasts_ns)
+            rehouse(process)
 
     def _roll(self, calamity: Calamity, process: "Process") -> None:
         """Restart one after another, as for an upgrade."""

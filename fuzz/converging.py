@@ -9,9 +9,9 @@ from goqueue.core.cluster.verbs import Drain, Reassign, ReplicaMove
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.quorum.voter_id import node_of
-from goqueue.core.verbs import Refusal
+from goqueue.core.verbs import DescribePartitions, PartitionReply, Refusal
 from goqueue.fuzz.history import Violation
-from goqueue.fuzz.insight import agreed_index, are_voters_agreed, voters
+from goqueue.fuzz.insight import agreed_index, agreed_state, are_voters_agreed, voters
 from goqueue.fuzz.workloads.steward import Steward
 from goqueue.fuzz.world import World
 
@@ -38,6 +38,29 @@ class Converging:
             self._wait_for(self._unrest_of_what_is_left)
             self._replace()
         self._wait_for(self._unrest)
+        self._see_addresses()
+
+    def _see_addresses(self) -> None:
+        """See that all nodes know where each of them is reached, and that clients are told so of leaders."""
+        world = self._world
+        present = {process.node_id: process for process in world.present()}
+        for one in present.values():
+            assert one.node is not None
+            for name, process in present.items():
+                known, cluster = agreed_state(one.node).nodes[name], process.cluster
+                assert cluster is not None
+                if (known.internal, known.http, known.grpc) != (cluster.internal, cluster.http, cluster.grpc):
+                    raise Violation(
+                        f"nothing fails, and {one.node_id} knows {name} at {known.grpc}, not {cluster.grpc}"
+                    )
+        for topic in world.sight.topics():
+            parts = self._ask(DescribePartitions(topic))
+            for part in parts if isinstance(parts, list) else []:
+                assert isinstance(part, PartitionReply)
+                leader = present.get(part.leader)
+                cluster = None if leader is None else leader.cluster
+                if part.leader_address and (cluster is None or part.leader_address != cluster.grpc):
+                    raise Violation(f"nothing fails, and clients are sent to {part.leader_address} for {part.leader}")
 
     def _replace(self) -> None:
         """Give partitions replicas on nodes that have joined, or were forgotten and are members anew."""

@@ -12,6 +12,11 @@ _S = 1_000_000_000
 _RACKS = ("a", "b")
 
 
+def addresses(host: str) -> tuple[str, str, str]:
+    """Where a node listens for others, for HTTP and for gRPC, on a host of that name."""
+    return f"{host}:7000", f"{host}:8080", f"{host}:9000"
+
+
 def found_cluster(world: "World") -> None:
     """Say of every machine what it is told of its cluster, when it begins, and what its clocks show."""
     options, random = world.options, world.random("founding")
@@ -23,9 +28,7 @@ def found_cluster(world: "World") -> None:
         process.cluster = ClusterOptions(
             founders if name in founders else [],
             _RACKS[place % 2] if has_racks else "",
-            f"{name}:7000",
-            f"{name}:8080",
-            f"{name}:9000",
+            *addresses(name),
             disk_id=f"disk-of-{name}",
             replica_lag_ns=options.replica_lag_ns,
         )

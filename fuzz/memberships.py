@@ -1,8 +1,9 @@
 """What members of groups were told and have said: who may believe to have which partition, at any moment.
 
 A member has a partition from the answer that gave it. It has it no more once it has let go of it, by a revocation, by
-leaving or, an eager one, by joining again; once another process has joined under its name; and once it may have been
-given up: its session can have run out, or the time in which to let go of what it may not have heard that it should.
+leaving or, an eager one, by joining again; once another process has joined under its name, or may have done so by a
+request that is under way for long; and once it may have been given up: its session can have run out, or the time in
+which to let go of what it may not have heard that it should.
 
 What a member says counts from when it came to the node. What it is told was true some time between its question and the
 answer, so it speaks of nothing that the member has said since. Not here: what is wrong with any of it (`checkers/`).
@@ -63,10 +64,12 @@ class Seat:
     ended: int = 0
     # Whether it has ever asked to leave, heard or not.
     has_left: bool = False
+    # Requests to join under its name that were there before it, and may yet arrive and take its place.
+    rivals: set[int] = field(factory=set)
 
     def lives(self, now: int) -> bool:
         """Whether its session cannot be over."""
-        return not self.gone and now < self.heard + self.timeout_ns
+        return not (self.gone or self.rivals) and now < self.heard + self.timeout_ns
 
     def has(self, slot: Slot, now: int) -> bool:
         """Whether nobody else can have a partition."""
@@ -83,6 +86,8 @@ class Memberships:
     dismissed: Seat | None = None
     # What a member that has just joined under a name of its own had under it, and was not given.
     withheld: list[Slot] = field(factory=list)
+    # By group and name: the requests to join that have had no answer.
+    _joining: dict[tuple[str, str], set[int]] = field(factory=dict)
 
     def seat(self, group: str, member_id: str) -> Seat | None:
         """A member that has heard of itself."""
@@ -120,6 +125,8 @@ class Memberships:
                 seat.holds.pop(slot, None)
 
     def _joins(self, serial: int, request: JoinGroup) -> None:
+        if request.instance_id and not request.member_id:
+            self._joining.setdefault((request.group, request.instance_id), set()).add(serial)
         for seat in self.groups.get(request.group, {}).values():
             if request.member_id == seat.member_id and request.eager:
                 seat.all_let_go = serial
@@ -132,6 +139,8 @@ class Memberships:
     def answered(self, serial: int, count: int, asked_at: int, now: int, request: Request, reply: Reply) -> None:
         """An answer to the request of that serial number, when there were `count` requests."""
         self.dismissed, self.withheld = None, []
+        if isinstance(request, JoinGroup):
+            self._has_arrived(serial, request)
         if isinstance(request, DeleteGroup) and reply is None:
             gone = self.groups.pop(request.group, {})
             self.dismissed = next((one for one in gone.values() if one.lives(now)), None)
@@ -155,6 +164,12 @@ class Memberships:
                 seat.generation = reply.generation
                 self._told(seat, serial, count, asked_at, reply.assigned, reply.to_revoke)
 
+    def _has_arrived(self, serial: int, request: JoinGroup) -> None:
+        """A request to join takes nobody's place later."""
+        self._joining.get((request.group, request.instance_id), set()).discard(serial)
+        for seat in self.groups.get(request.group, {}).values():
+            seat.rivals.discard(serial)
+
     def _heard(self, seat: Seat, serial: int, asked_at: int) -> None:
         seat.heard = max(seat.heard, asked_at)
         if serial > seat.gone:
@@ -167,6 +182,7 @@ class Memberships:
             timeout_ns = request.session_timeout_ms * 1_000_000
             seat = Seat(reply.member_id, request.instance_id, request.eager, timeout_ns, asked_at)
             seats[reply.member_id] = seat
+            seat.rivals |= self._joining.get((request.group, request.instance_id), set())
             for one in seats.values():
                 if request.instance_id and one is not seat and one.instance_id == request.instance_id:
                     self._inherit(one, serial, now, reply)

@@ -11,7 +11,7 @@ from goqueue.core.thresholds import Thresholds
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
     "writes", "clock", "rolling", "blackout", "wipe", "refuse", "last",
-    "aimed", "amid", "reads", "others", "outpace",
+    "aimed", "amid", "reads", "others", "outpace", "address",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
 

@@ -96,6 +96,8 @@ class Process:
         self.down_until = 0
         # Whether its node has left the cluster for good: nobody starts a process here.
         self.is_retired = False
+        # By which name it is reached.
+        self.host = node_id
         # Who it belongs to; None for a node that is alone.
         self.cluster: ClusterOptions | None = None
         self._make_capture = make_capture

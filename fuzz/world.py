@@ -221,6 +221,10 @@ class World:
         """The machine of a node."""
         return self._named.get(node_id)
 
+    def machine_at(self, host: str) -> Process | None:
+        """The machine that is reached by a name at this moment."""
+        return next((process for process in self.processes if process.host == host), None)
+
     def begin(self) -> None:
         """The first processes start and the clients wake up."""
         for process in self.processes:

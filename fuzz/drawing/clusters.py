@@ -3,7 +3,7 @@
 from random import Random
 
 from goqueue.fuzz.drawing.cluster_profiles import draw_profile
-from goqueue.fuzz.drawing.faults import OLDEST_CALAMITIES, draw_cluster_faults, draw_growing
+from goqueue.fuzz.drawing.faults import OLDEST_CALAMITIES, draw_addresses, draw_cluster_faults, draw_growing
 from goqueue.fuzz.drawing.habits import draw_library, draw_programs, draw_thresholds, draw_visitors, draw_wires
 from goqueue.fuzz.options import Options
 
@@ -70,6 +70,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_wires(random, options)
     draw_programs(random, options)
     draw_growing(random, options)
+    draw_addresses(random, options)
     return options
 
 

@@ -48,6 +48,13 @@ def draw_growing(random: Random, options: Options) -> None:
         options.seconds = min(options.seconds, 30)
 
 
+def draw_addresses(random: Random, options: Options) -> None:
+    """Nodes that are reached elsewhere when they begin again; the first of all nodes stays, and must not leave."""
+    if random.random() < 0.1 and not options.grows:
+        options.calamities += ("address",) * 2
+        options.peer_bytes = options.peer_bytes or random.random() < 0.3
+
+
 def _draw_queue_habits(random: Random, options: Options) -> None:
     """What work queues draw where there is one node: lanes, messages that expire, dead letters that are sent back."""
     options.p_ttl = random.choice((0.0, 0.3))

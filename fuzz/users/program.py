@@ -74,10 +74,10 @@ class Program(ABC):
             return
         self.life += 1
         loop = self.loop = SimulatedLoop(self.world, self.name, self.world.random(f"{self.name}/{self.life}/turns"))
-        addresses = [f"{process.node_id}:{_PORT}" for process in self.world.processes]
+        addresses = [f"{process.host}:{_PORT}" for process in self.world.processes]
         self.random.shuffle(addresses)
-        if len(addresses) > 1 and not self.options.grows:
-            # Where nodes leave for good, whoever knew of those alone would find nobody.
+        if len(addresses) > 1 and not (self.options.grows or "address" in self.options.calamities):
+            # Where nodes leave for good or are reached elsewhere, whoever knew of those alone would find nobody.
             addresses = addresses[: self.random.randint(1, len(addresses))]
         brokers = Brokers(
             loop, addresses, timeout_ns=self._timeout_ns, random=self.world.random(f"{self.name}/{self.life}"),

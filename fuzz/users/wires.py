@@ -135,13 +135,13 @@ class Wires:
 
     async def dial(self, loop: "SimulatedLoop", host: str, link: Link) -> SimulatedCarrier:
         """Connect to whoever listens at a name; raises OSError."""
-        world, process = self._world, self._world.machine(host)
+        world, process = self._world, self._world.machine_at(host)
         await loop.pause(self._delay())
         if process is None:
             raise OSError(-2, "Name or service not known")
-        while (until := self._hushed_until(loop.name, host)) > world.now:
+        while (until := self._hushed_until(loop.name, process.node_id)) > world.now:
             await loop.pause(until - world.now)
-        while not process.is_up and host in self._silent:
+        while not process.is_up and process.node_id in self._silent:
             # TCP asks again until the machine is back.
             await loop.pause(_ASK_AGAIN_NS)
         if not process.is_up or process.is_stopping:

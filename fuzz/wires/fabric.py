@@ -107,6 +107,9 @@ class Fabric:
         self.p_damage = p_damage
         self._hosts: dict[str, Host] = {}
         self._by_name: dict[str, Host] = {}
+        # By the names that are in use at this moment, and how many addresses there ever were.
+        self._called: dict[str, Host] = {}
+        self._addresses = 0
         self._passages: dict[tuple[str, str], Passage] = {}
         self._buffer_bytes = random.choice(_BUFFERS), random.choice(_NODE_BUFFERS)
         self.tasks: Tasks
@@ -123,14 +126,29 @@ class Fabric:
 
     def add(self, name: str, paused_until: "Callable[[], int]" = lambda: 0, *, is_node: bool = False) -> Host:
         """A host by a name, which is known to all."""
-        number = len(self._hosts) + 1
-        host = Host(name, f"10.0.{number >> 8}.{number & 255}", paused_until, is_node)
-        self._hosts[host.ip] = self._by_name[name] = host
+        host = Host(name, self._next_ip(), paused_until, is_node)
+        self._hosts[host.ip] = self._by_name[name] = self._called[name] = host
         return host
 
+    def _next_ip(self) -> str:
+        self._addresses += 1
+        return f"10.0.{self._addresses >> 8}.{self._addresses & 255}"
+
+    def rename(self, name: str, called: str) -> None:
+        """A host is called otherwise from here on, and has another address; nobody answers at the one before."""
+        host = self._by_name[name]
+        del self._hosts[host.ip]
+        self._called = {known: one for known, one in self._called.items() if one is not host}
+        host.ip = self._next_ip()
+        self._hosts[host.ip] = self._called[called] = host
+
     def named(self, name: str) -> Host | None:
-        """The host of a name."""
+        """The host of a name that it had from the beginning."""
         return self._by_name.get(name)
+
+    def called(self, name: str) -> Host | None:
+        """The host that a name leads to at this moment."""
+        return self._called.get(name)
 
     def passage(self, here: Host, there: Host) -> Passage:
         """The way from one to another."""
@@ -264,7 +282,7 @@ class _Resolver(trio.abc.HostnameResolver):
     async def getaddrinfo(self, host: Any, port: Any, *_: object) -> Any:  # noqa: ANN401 - as trio has it
         """Where a host is."""
         await trio.lowlevel.checkpoint()
-        found = self._fabric.named(host.decode() if isinstance(host, bytes) else str(host))
+        found = self._fabric.called(host.decode() if isinstance(host, bytes) else str(host))
         if found is None:
             raise system.gaierror(system.EAI_NONAME, "nobody is called that")
         return [(system.AF_INET, system.SOCK_STREAM, 6, "", (found.ip, int(port)))]
