@@ -119,7 +119,11 @@ class Calamities:
     def _stop(self, calamity: Calamity, process: "Process") -> None:
         if process.is_up:
             process.down_ns = calamity.lasts_ns
-            process.survive(lambda _: process.stop(), None)
+            self._end(process)
+
+    def _end(self, process: "Process") -> None:
+        ends = process.leave if self._world.options.leaves else process.stop
+        process.survive(lambda _: ends(), None)
 
     def _rehouse(self, calamity: Calamity, process: "Process") -> None:
         """A process ends, and the next one is reached elsewhere; whoever knew only the first node finds that one."""
@@ -136,7 +140,7 @@ class Calamities:
     def _restart(self, process: "Process") -> None:
         if process.is_up:
             process.down_ns = 200 * _MS
-            process.survive(lambda _: process.stop(), None)
+            self._end(process)
 
     def _strand(self, calamity: Calamity) -> None:
         """Of a partition all replicas but one are killed; that one goes on, loses its power, and is back first."""

@@ -50,6 +50,8 @@ class Options:
     drift_ppm_max: int = 0
     p_acks_leader: float = 0.0
     stewards: int = 0
+    # Whether a node that is stopped has others lead first.
+    leaves: bool = False
     # Who adds partitions, and forgets dead nodes that come back.
     meddlers: int = 0
     adds_partitions: bool = False
@@ -88,6 +90,8 @@ class Options:
     p_stray: float = 0.0
     # Clients whose batches nobody could read.
     hostiles: int = 0
+    # Who asks for what is refused.
+    petitioners: int = 0
     # Programs that use the client library: they publish, read as a group, work in shared groups.
     publishers: int = 0
     readers: int = 0

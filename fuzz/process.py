@@ -47,6 +47,8 @@ WALL_MS = 1_700_000_000_000
 _PAUSE_FIRST_NS, _PAUSE_MOST_NS = 2_000_000, 20_000_000
 _CALLER = Caller("simulated")
 _PPM = 1_000_000
+# How long a process that is to end waits for others to lead what it leads.
+_LEAVING_NS = 5_000_000_000
 
 
 class Asker(Protocol):
@@ -78,7 +80,8 @@ class Process:
         self.disk.faults = self.faults
         self.node: Node | None = None
         self.node_disk: NodeDisk | None = None
-        self.is_stopping = False
+        # Whether the process is to end, and whether others are to take over what it leads before it does.
+        self.is_stopping = self.is_leaving = False
         # How often its machine has lost its power.
         self.boots = 0
         # A number that no other process of the machine has, in a cluster.
@@ -161,7 +164,7 @@ class Process:
             self.survive(self._begin, None)
 
     def _begin(self, _: object) -> None:
-        self.is_stopping = False
+        self.is_stopping = self.is_leaving = False
         try:
             self._store = Store(self.disk)
         except OSError:
@@ -270,7 +273,15 @@ class Process:
         self.down_until = self.world.now
         self.world.later(0, self.start)
 
-    def stop(self) -> None:
+    def leave(self) -> None:
+        """Ask the process to end in order once others lead what it leads, or when it has waited for that."""
+        if self.node is not None and not self.is_stopping and not self.is_leaving:
+            self.is_leaving = True
+            self.node.leave(self.local_ns())
+            self.later(_LEAVING_NS, self.stop)
+            self.kick(0)
+
+    def stop(self, _: object = None) -> None:
         """Ask the process to end in order."""
         if self.node is not None and not self.is_stopping:
             self._turn_now()
@@ -431,6 +442,8 @@ class Process:
             self._has_metadata = True
             for checker in world.checkers:
                 checker.started()
+        if self.is_leaving and node.has_left and not node.is_controller:
+            self.later(0, self.stop)
         if self.is_stopping and not node_disk.pending():
             self._end_in_order(node_disk)
             self.die(crash=False, down_ns=self.down_ns)

@@ -49,6 +49,7 @@ from goqueue.fuzz.workloads.library import LibraryProducer
 from goqueue.fuzz.workloads.meddler import Meddler
 from goqueue.fuzz.workloads.member import Member
 from goqueue.fuzz.workloads.operator import Operator
+from goqueue.fuzz.workloads.petitioner import Petitioner
 from goqueue.fuzz.workloads.producer import Producer
 from goqueue.fuzz.workloads.scheduler import Scheduler
 from goqueue.fuzz.workloads.sequenced import SequencedProducer
@@ -63,7 +64,7 @@ _KINDS: tuple[tuple[str, type[Client], str], ...] = (
     ("m", Member, "members"), ("e", EagerMember, "eager_members"), ("o", Operator, "operators"),
     ("a", Steward, "stewards"), ("w", Worker, "workers"), ("d", Scheduler, "schedulers"),
     ("u", Undertaker, "undertakers"), ("l", LibraryProducer, "library"), ("h", Hostile, "hostiles"),
-    ("v", Visitor, "visitors"), ("x", Meddler, "meddlers"),
+    ("v", Visitor, "visitors"), ("x", Meddler, "meddlers"), ("q", Petitioner, "petitioners"),
 )  # fmt: skip
 """Clients by the first letter of their names, and the option that says how many there are."""
 
@@ -317,6 +318,9 @@ class World:
             process.disk.conditions.p_slow = 0.0
             process.still_until = 0
             process.down_until = min(process.down_until, self.now)
+            if process.is_leaving:
+                # Nobody waits for it to end when all is to be well.
+                process.survive(process.stop, None)
             self.later(0, process.start)
 
     def void(self, process: Process | None, name: str | None) -> None:

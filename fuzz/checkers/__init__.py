@@ -30,6 +30,7 @@ from goqueue.fuzz.checkers.lookups import Lookups
 from goqueue.fuzz.checkers.offsets import Offsets
 from goqueue.fuzz.checkers.once import Once
 from goqueue.fuzz.checkers.order import Order
+from goqueue.fuzz.checkers.petitions import PetitionsRefused
 from goqueue.fuzz.checkers.placements import Placements
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.checkers.resting import Resting
@@ -49,6 +50,6 @@ CHECKERS: tuple[type[Checker], ...] = (
     Answers, Agreement, Contents, Deletion, Compaction, Rewriting, Durability, Once, Order, Retention, Sequences,
     Visibility, Watermark, Assignments, Exclusive, Fencing, Offsets, Rebalances, Forgetting,
     Leasing, KeyOrder, Lanes, Delays, Endings, Resting, Undone, Hostility, Retrying, Lookups,
-    Handing, Told, Burial,
+    Handing, Told, Burial, PetitionsRefused,
     *OF_CLUSTERS,
 )  # fmt: skip

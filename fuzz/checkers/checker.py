@@ -15,6 +15,7 @@ from goqueue.fuzz.deliveries import Spot
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
 from goqueue.fuzz.insight import agreed_index, agreed_topics, given_up
 from goqueue.fuzz.workloads.client import Client
+from goqueue.fuzz.workloads.petitioner import Petitioner
 from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk
 
@@ -114,6 +115,11 @@ class Sight:
         """The one that knows most of what is agreed on; None when none lives that knows of anything."""
         nodes = [node for node in self.nodes() if node.has_metadata]
         return max(nodes, key=agreed_index, default=None) if self.is_cluster else next(iter(nodes), None)
+
+    def is_petition(self, asked: Asked) -> bool:
+        """Whether somebody asks for what nobody may have, so that nothing can come of it."""
+        petitioners = (client for client in self.clients if isinstance(client, Petitioner))
+        return any(one.petitions.get(id(asked.request)) is asked.request for one in petitioners)
 
     def topics(self) -> dict[str, Topic]:
         """The topics that are agreed on: as far as a node knows that is alone, or as anybody ever knew."""

@@ -33,6 +33,8 @@ class Delays(Checker):
         self.stepped()
         if asked.client == HEALER and isinstance(asked.request, Fetch) and self._read_ms is None:
             self._read_ms = self.sight.least_ms
+        if self.sight.is_petition(asked):
+            return
         message, request, topic_id = self._meant(asked), asked.request, asked.topic_id
         if message is not None:
             message.is_doubtful = True

@@ -4,7 +4,14 @@ from random import Random
 
 from goqueue.fuzz.drawing.cluster_profiles import draw_profile
 from goqueue.fuzz.drawing.faults import OLDEST_CALAMITIES, draw_addresses, draw_cluster_faults, draw_growing
-from goqueue.fuzz.drawing.habits import draw_library, draw_programs, draw_thresholds, draw_visitors, draw_wires
+from goqueue.fuzz.drawing.habits import (
+    draw_library,
+    draw_petitioners,
+    draw_programs,
+    draw_thresholds,
+    draw_visitors,
+    draw_wires,
+)
 from goqueue.fuzz.options import Options
 
 # Trouble ends earlier where much happens in each second, so that no world takes as long as ten others.
@@ -71,6 +78,8 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_programs(random, options)
     draw_growing(random, options)
     draw_addresses(random, options)
+    draw_petitioners(random, options)
+    options.leaves = random.random() < 0.7
     return options
 
 

@@ -77,3 +77,8 @@ def draw_programs(random: Random, options: Options) -> None:
         options.seconds = min(options.seconds, 25)
     if options.nodes == 1:
         options.steps = max(options.steps, 400)
+
+
+def draw_petitioners(random: Random, options: Options) -> None:
+    """Who asks for what is refused, in a fourth of the worlds; not all of it can be spelled on a wire."""
+    options.petitioners = random.choice((0, 0, 0, 1)) if not options.wire else 0

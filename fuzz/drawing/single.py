@@ -3,7 +3,14 @@
 from random import Random
 
 from goqueue.fuzz.drawing.faults import draw_node_faults
-from goqueue.fuzz.drawing.habits import draw_library, draw_programs, draw_thresholds, draw_visitors, draw_wires
+from goqueue.fuzz.drawing.habits import (
+    draw_library,
+    draw_petitioners,
+    draw_programs,
+    draw_thresholds,
+    draw_visitors,
+    draw_wires,
+)
 from goqueue.fuzz.drawing.single_profiles import draw_profile
 from goqueue.fuzz.options import Options
 
@@ -72,6 +79,7 @@ def draw_options(random: Random) -> Options:
         draw_profile(random, options)
     draw_wires(random, options)
     draw_programs(random, options)
+    draw_petitioners(random, options)
     return options
 
 

@@ -1,0 +1,61 @@
+"""Whoever asks for what is refused, and asks questions that nobody else asks.
+
+None of it may change anything: what is refused is in `petitions.py`, and `checkers/petitions.py` looks whether it was.
+"""
+
+from random import Random
+
+from goqueue.core.calls import Request
+from goqueue.core.cluster.verbs import DescribeCluster, DescribeReassignments, MeasureCluster
+from goqueue.core.dead.verbs import BrowseDead, ListDeadTopics, ListRedrives, PurgeDead, Sieve
+from goqueue.core.delay.verbs import ListDelayed, MeasureDelays
+from goqueue.core.groups.verbs import DescribeRebalances, FetchOffsets, ListGroups, MeasureGroups
+from goqueue.core.verbs import DescribeNode, FindOffset
+from goqueue.core.work.verbs import MeasureLanes, MeasureWork
+from goqueue.fuzz.options import Options
+from goqueue.fuzz.workloads.client import Client
+from goqueue.fuzz.workloads.petitions import VAIN, Petitions
+
+_NOW_MS = 1_700_000_000_000
+_KIND_SIEVES = (
+    Sieve(), Sieve("rejected"), Sieve("expired"), Sieve(group="w1"), Sieve(key=b"a"), Sieve(headers={"vain": b""}),
+    Sieve(died_from_ms=_NOW_MS), Sieve(died_until_ms=_NOW_MS), Sieve(died_until_ms=1 << 50),
+)  # fmt: skip
+
+
+class Petitioner(Client):
+    """Draws what to ask, and makes nothing of the answers."""
+
+    def __init__(self, name: str, random: Random, options: Options) -> None:
+        super().__init__(name, random, options)
+        self.in_flight_max = 3
+        # What was asked that is to be refused, by identity: requests can be equal.
+        self.petitions: dict[int, Request] = {}
+        self._petitions = Petitions(name, random, options)
+
+    def next_request(self) -> Request:
+        """A petition, or a question."""
+        if self.random.random() < 0.2:
+            return self._question()
+        petition = self._petitions.draw()
+        self.petitions[id(petition)] = petition
+        return petition
+
+    def think_ns(self) -> int:
+        """There is much to ask, and others come first."""
+        return self.random.randint(0, max(2 * self.options.think_ns, 5_000_000))
+
+    def _question(self) -> Request:
+        random, topic = self.random, self.draw_topic()
+        letters, sieve = f"{topic}.dlq", random.choice(_KIND_SIEVES)
+        after = random.choice(((0, 0, 0), (_NOW_MS, 0, 5), (1 << 50, 2, 1)))
+        moment_ms = random.choice((-1, 0, _NOW_MS, 1 << 50))
+        questions: tuple[Request, ...] = (
+            MeasureGroups(), MeasureGroups(1, 1, 1), MeasureWork(1, everywhere=True), MeasureWork(),
+            MeasureLanes(VAIN), MeasureLanes(topic, 1, everywhere=True), MeasureDelays(), MeasureCluster(),
+            DescribeCluster(), DescribeReassignments(), DescribeNode(), ListGroups(), DescribeRebalances(VAIN),
+            FetchOffsets("g0", [VAIN]), ListDelayed(topic, 2, after), BrowseDead(letters, sieve, 1),
+            BrowseDead(letters, sieve, 2, {0: 1}), BrowseDead(topic, sieve), PurgeDead(letters, sieve, dry_run=True),
+            ListDeadTopics(), ListRedrives(letters), FindOffset(topic, self.draw_partition(), moment_ms),
+        )  # fmt: skip
+        return random.choice(questions)
