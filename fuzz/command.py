@@ -36,6 +36,7 @@ from goqueue.fuzz.timeline import timeline_of
 from goqueue.fuzz.unreached import told
 
 _A_WHILE = 100
+_CLUSTER_NODES = 3
 _EXPLAIN = "explain"
 
 
@@ -54,6 +55,7 @@ def _counted(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--seeds", metavar="A..B", help="Many worlds, B not among them.")
 @click.option("--steps", type=click.IntRange(1), help="How long trouble lasts; each seed has a length of its own.")
 @click.option("--nodes", type=click.IntRange(1, 9), help="How many nodes; each seed has a number of its own.")
+@click.option("--clusters", type=click.IntRange(1), help="So many worlds of three nodes, and those of COUNT have one.")
 @click.option("--minutes", type=click.FloatRange(0, 600, min_open=True), help="How long trouble lasts in a cluster.")
 @click.option("--faults", metavar="KIND,…", help=f"These and no others, or none: {', '.join(FAULTS)}.")
 @click.option(
@@ -94,6 +96,7 @@ def sim(
     seeds: str | None,
     steps: int | None,
     nodes: int | None,
+    clusters: int | None,
     minutes: float | None,
     faults: str | None,
     spare: str | None,
@@ -126,22 +129,23 @@ def sim(
     case.faults, case.off, case.plant = _faults(faults), _names(off), _plant(plant)
     case.spared, case.strikes = _spared(spare)
     case.without = tuple(without.split(",")) if without else ()
+    cases = _cases(case, chosen, clusters)
     if marks:
-        context.exit(_survey(chosen, case, jobs))
+        context.exit(_survey(cases, jobs))
     with _measured(is_wanted=coverage) as folder:
-        if len(chosen) == 1:
+        if len(cases) == 1:
             captured, report = None if capture is None else str(capture), click.echo if trace else None
             keeper = HistoryKeeper()
             verdicts = iter([live_through(case, report, captured, keeper)])
             if history is not None:
                 history.write_text("".join(f"{line}\n" for line in lines_of(keeper.history)), encoding="utf-8")
         else:
-            verdicts = _run(chosen, case, jobs, folder)
+            verdicts = _run(cases, jobs, folder)
         show = _as_json if as_json else (_explained if explain else _silent)
-        broken = _show(verdicts, show, len(chosen), quiet=as_json)
+        broken = _show(verdicts, show, len(cases), quiet=as_json)
     if broken is not None:
         if not as_json:
-            _explain(of_seed(case, broken.seed), broken, shrink, timeline=explain, narrates=count == _EXPLAIN)
+            _explain(_case_of(broken, case, clusters), broken, shrink, timeline=explain, narrates=count == _EXPLAIN)
         context.exit(1)
     if count == _EXPLAIN:
         click.echo(f"seed {case.seed} keeps its promises: there is nothing to tell. --explain says what it is like.")
@@ -161,10 +165,25 @@ def _refuse_many(
         raise click.UsageError("explain tells of one world, for people: give it --seed, and no --json.")
 
 
-def _survey(seeds: range, case: Case, jobs: int) -> int:
+def _cases(case: Case, seeds: range, clusters: int | None) -> list[Case]:
+    """The worlds to run: one a seed, and the clusters that are wanted besides."""
+    if clusters is None:
+        return [of_seed(case, seed) for seed in seeds]
+    if case.nodes:
+        raise click.UsageError("--clusters says how many worlds have three nodes and the others have one: no --nodes.")
+    alone = [attrs.evolve(case, seed=seed, nodes=1) for seed in seeds]
+    return [*alone, *(attrs.evolve(case, seed=seeds[0] + at, nodes=_CLUSTER_NODES) for at in range(clusters))]
+
+
+def _case_of(broken: Verdict, case: Case, clusters: int | None) -> Case:
+    """The case of a world that broke a promise."""
+    return attrs.evolve(case, seed=broken.seed, nodes=case.nodes if clusters is None else broken.options.nodes)
+
+
+def _survey(cases: list[Case], jobs: int) -> int:
     """Print what the worlds reach; the exit status says whether all kept their promises."""
-    with _progress(len(seeds)) as advance:
-        found, broken = survey([of_seed(case, seed) for seed in seeds], jobs, advance)
+    with _progress(len(cases)) as advance:
+        found, broken = survey(cases, jobs, advance)
     click.echo("\n".join(found.lines()))
     for verdict in broken:
         click.echo(f"seed {verdict.seed} breaks a promise: {verdict.violation}")
@@ -256,9 +275,8 @@ def _chosen(count: int | None, seed: int | None, seeds: str | None) -> range:
     return range(count) if count is not None else range(seed or 0, (seed or 0) + 1)
 
 
-def _run(seeds: range, case: Case, jobs: int, folder: str) -> Iterator[Verdict]:
-    """The verdicts, in the order of the seeds; with a folder, each process is measured into it."""
-    cases = (of_seed(case, seed) for seed in seeds)
+def _run(cases: list[Case], jobs: int, folder: str) -> Iterator[Verdict]:
+    """The verdicts, in the order of the cases; with a folder, each process is measured into it."""
     if jobs == 1:
         yield from map(live_through, cases)
         return

@@ -5,6 +5,7 @@ A rate of zero switches a fault off. Not here: how a seed draws them (`drawing/`
 
 import attrs
 
+from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.log.config import SEGMENT_BYTES_MAX
 from goqueue.core.thresholds import Thresholds
 
@@ -87,6 +88,8 @@ class Options:
     p_ttl: float = 0.0
     schedulers: int = 0
     undertakers: int = 0
+    # Whether every one of these sends dead letters back.
+    bold: bool = False
     p_stray: float = 0.0
     # Clients whose batches nobody could read.
     hostiles: int = 0
@@ -102,6 +105,11 @@ class Options:
     answer_bytes_max: int = 64 << 20
     publish_bytes_max: int = 64 << 20
     stream_bytes_max: int = 8 << 20
+    # Whether topics differ in how they choose partitions, how large messages are and when segments end.
+    varied: bool = False
+    # How many groups and offsets are kept.
+    groups_max: int = 10_000
+    offsets_max: int = 1_000_000
     topics: int = 2
     partitions_max: int = 2
     value_bytes_max: int = 100
@@ -170,6 +178,10 @@ class Options:
     def thresholds(self) -> Thresholds:
         """Those of the nodes of this world."""
         return Thresholds(**{each.name: getattr(self, each.name) for each in attrs.fields(Thresholds)})
+
+    def bounds(self) -> GroupBounds:
+        """How much nodes of this world keep of groups."""
+        return GroupBounds(self.groups_max, self.offsets_max)
 
     @property
     def is_calm(self) -> bool:

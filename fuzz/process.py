@@ -197,26 +197,20 @@ class Process:
         recent_bytes, thresholds = self.world.options.recent_bytes, self.world.options.thresholds()
         # Another source a life, as the operating system would have: nothing may rest on drawing the same again.
         secrets = Secrets(self.world.random(f"secrets/{self.node_id}/{self.life}").randbytes)
-        if self.cluster is None:
-            return NodeOptions(
-                self.node_id,
-                partitions_default=1,
-                recent_bytes=recent_bytes,
-                seed=self.life,
-                secrets=secrets,
-                thresholds=thresholds,
-            )
-        self.incarnation = incarnation = self._schedule.getrandbits(40) + 1
-        before = begin_life(self.disk, incarnation, f"boot-{self.boots}")
-        cluster = evolve(self.cluster, incarnation=incarnation, whole=before.whole, synced=before.lives)
+        seed, cluster = self.life, None
+        if self.cluster is not None:
+            self.incarnation = seed = self._schedule.getrandbits(40) + 1
+            before = begin_life(self.disk, seed, f"boot-{self.boots}")
+            cluster = evolve(self.cluster, incarnation=seed, whole=before.whole, synced=before.lives)
         return NodeOptions(
             self.node_id,
             partitions_default=1,
             recent_bytes=recent_bytes,
-            seed=incarnation,
-            thresholds=thresholds,
+            seed=seed,
             secrets=secrets,
+            thresholds=thresholds,
             cluster=cluster,
+            groups=self.world.options.bounds(),
         )
 
     def _start_later(self, delay_ns: int) -> None:

@@ -6,8 +6,8 @@ from goqueue.fuzz.drawing.cluster_profiles import draw_profile
 from goqueue.fuzz.drawing.faults import OLDEST_CALAMITIES, draw_addresses, draw_cluster_faults, draw_growing
 from goqueue.fuzz.drawing.habits import (
     draw_library,
-    draw_petitioners,
     draw_programs,
+    draw_rarities,
     draw_thresholds,
     draw_visitors,
     draw_wires,
@@ -79,6 +79,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_growing(random, options)
     draw_addresses(random, options)
     draw_petitioners(random, options)
+    draw_rarities(random, options)
     options.leaves = random.random() < 0.7
     return options
 

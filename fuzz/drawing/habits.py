@@ -79,6 +79,19 @@ def draw_programs(random: Random, options: Options) -> None:
         options.steps = max(options.steps, 400)
 
 
-def draw_petitioners(random: Random, options: Options) -> None:
-    """Who asks for what is refused, in a fourth of the worlds; not all of it can be spelled on a wire."""
+def draw_rarities(random: Random, options: Options) -> None:
+    """What few ask for, each in some of the worlds."""
+    # Not all that is refused can be spelled on a wire.
     options.petitioners = random.choice((0, 0, 0, 1)) if not options.wire else 0
+    options.varied = random.random() < 0.3
+    bounds = random.choice(((1, 1), (1, 5), (3, 1), (10_000, 1_000_000)))
+    if not _has_groups(options):
+        options.groups_max, options.offsets_max = bounds
+    if options.workers and random.random() < 0.6:
+        options.undertakers, options.bold = max(options.undertakers, 1), True
+
+
+def _has_groups(options: Options) -> bool:
+    """Whether anybody relies on groups."""
+    members = options.members, options.eager_members, options.workers, options.visitors, options.operators
+    return any((*members, options.readers, options.laborers))

@@ -5,8 +5,8 @@ from random import Random
 from goqueue.fuzz.drawing.faults import draw_node_faults
 from goqueue.fuzz.drawing.habits import (
     draw_library,
-    draw_petitioners,
     draw_programs,
+    draw_rarities,
     draw_thresholds,
     draw_visitors,
     draw_wires,
@@ -79,7 +79,7 @@ def draw_options(random: Random) -> Options:
         draw_profile(random, options)
     draw_wires(random, options)
     draw_programs(random, options)
-    draw_petitioners(random, options)
+    draw_rarities(random, options)
     return options
 
 

@@ -76,6 +76,18 @@ class Admin(Client):
             return {"retention_bytes": options.retention_bytes}
         return {"max_message_bytes": random.choice((1 << 20, None))}
 
+    def _variety(self) -> dict[str, object]:
+        """How a topic differs from most."""
+        random = self.random
+        config: dict[str, object] = {
+            "partitioner": random.choice(("murmur3", "murmur2", "crc32", "round_robin", "sticky")),
+            "segment_age": random.choice(("7d", "500ms", "3s")),
+            "min_compaction_lag": random.choice(("0s", "100ms")),
+        }
+        if self.options.value_bytes_max >= 1_000:
+            config["max_message_bytes"] = random.choice((1 << 10, 2_000, 16 << 20))
+        return config
+
     def _create(self, name: str) -> CreateTopic:
         random, options = self.random, self.options
         config: dict[str, object] = {"fsync": random.choice(options.fsyncs), "fsync_interval": "10ms"}
@@ -97,6 +109,8 @@ class Admin(Client):
             config |= {"cleanup": cleanup, "dirty_ratio": random.choice((0, 0.5)), "segment_bytes": 1 << 16}
             config |= {"tombstone_retention": random.choice(("0s", "24h"))}
         partitions = random.randint(1, options.partitions_max)
+        if options.varied:
+            config |= self._variety()
         if options.nodes == 1:
             return CreateTopic(name, partitions, 1, config)
         # While a cluster grows, topics have as many replicas as there are nodes for; they get more later.

@@ -9,7 +9,18 @@ from goqueue.core.calls import Request
 from goqueue.core.cluster.verbs import DescribeCluster, DescribeReassignments, MeasureCluster
 from goqueue.core.dead.verbs import BrowseDead, ListDeadTopics, ListRedrives, PurgeDead, Sieve
 from goqueue.core.delay.verbs import ListDelayed, MeasureDelays
-from goqueue.core.groups.verbs import DescribeRebalances, FetchOffsets, ListGroups, MeasureGroups
+from goqueue.core.groups.verbs import (
+    AlterGroup,
+    CommitOffsets,
+    DeleteGroup,
+    DescribeRebalances,
+    FetchOffsets,
+    ListGroups,
+    MeasureGroups,
+    PartitionOffset,
+    ResetOffsets,
+    ResetTo,
+)
 from goqueue.core.verbs import DescribeNode, FindOffset
 from goqueue.core.work.verbs import MeasureLanes, MeasureWork
 from goqueue.fuzz.options import Options
@@ -50,12 +61,16 @@ class Petitioner(Client):
         letters, sieve = f"{topic}.dlq", random.choice(_KIND_SIEVES)
         after = random.choice(((0, 0, 0), (_NOW_MS, 0, 5), (1 << 50, 2, 1)))
         moment_ms = random.choice((-1, 0, _NOW_MS, 1 << 50))
+        own, number = f"kept-by-{self.name}", self.draw_partition()
         questions: tuple[Request, ...] = (
             MeasureGroups(), MeasureGroups(1, 1, 1), MeasureWork(1, everywhere=True), MeasureWork(),
             MeasureLanes(VAIN), MeasureLanes(topic, 1, everywhere=True), MeasureDelays(), MeasureCluster(),
             DescribeCluster(), DescribeReassignments(), DescribeNode(), ListGroups(), DescribeRebalances(VAIN),
             FetchOffsets("g0", [VAIN]), ListDelayed(topic, 2, after), BrowseDead(letters, sieve, 1),
             BrowseDead(letters, sieve, 2, {0: 1}), BrowseDead(topic, sieve), PurgeDead(letters, sieve, dry_run=True),
-            ListDeadTopics(), ListRedrives(letters), FindOffset(topic, self.draw_partition(), moment_ms),
+            CommitOffsets(own, "", 0, [PartitionOffset(topic, number, 0)]), ResetOffsets(own, topic, ResetTo.EARLIEST),
+            ResetOffsets(own, topic, ResetTo.TIME, [number], at_ms=_NOW_MS), AlterGroup(own, {"start": _NOW_MS}),
+            AlterGroup(own, {"start": "2023-11-14T22:13:20Z"}), FetchOffsets(own), DeleteGroup(own),
+            ListDeadTopics(), ListRedrives(letters), FindOffset(topic, number, moment_ms),
         )  # fmt: skip
         return random.choice(questions)

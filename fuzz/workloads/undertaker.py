@@ -29,7 +29,7 @@ class Undertaker(Client):
         self._redrives: list[str] = ["none"]
         self._topics: list[str] = []
         # Most worlds are to show what comes of letters that nobody touches.
-        self._is_bold = random.random() < 0.6
+        self._is_bold = random.random() < 0.6 or options.bold
         self._meddles = random.random() < 0.2
 
     def next_request(self) -> Request:

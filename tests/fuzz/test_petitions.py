@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, CommitRefusal, JoinGroup, PartitionOffset
+from goqueue.core.groups.verbs import CommitOffsets, CommitRefusal, CommittedOffsets, JoinGroup, PartitionOffset
 from goqueue.core.verbs import Code, CreateTopic, NewRecord, Publish, Published, PublishReply, Refusal, TopicReply
 from goqueue.core.work.verbs import AckWork, ReceiptRefusal, ReceiptRun, WorkDone
 from goqueue.fuzz.checkers.checker import Sight

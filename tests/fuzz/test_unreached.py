@@ -54,6 +54,16 @@ def test_processes_are_measured_together() -> None:
     assert alone.stdout.splitlines()[1:] == together.output.splitlines()[1:]
 
 
+def test_worlds_of_one_node_and_clusters_are_measured_together() -> None:
+    command = ["sim", "2", "--clusters", "1", "--minutes", "0.1", "--coverage"]
+    result = CliRunner().invoke(goqueue, command)
+    assert result.exit_code == 0
+    assert result.output.startswith("3 worlds kept")
+    assert "  Peering.hear, line" not in result.output
+    assert "  Publishes.publish, line" not in result.output
+    assert CliRunner().invoke(goqueue, [*command, "--nodes", "3"]).exit_code == 2
+
+
 def test_what_cannot_be_reached_is_counted_with_its_reason() -> None:
     hard = branch("core/capture/frames.py", "read", "if wrong:", "return None")
     open_ = branch("core/node.py", "Node.ask", "if odd:", "return None")
