@@ -23,7 +23,7 @@ from goqueue.core.cluster.applied import Applied, Changed, entry_of, vet
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic, Summarize
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.cluster.plan import Plan, plan_own, plan_producer_ids, plan_removed, plan_side
+from goqueue.core.cluster.plan import Plan, plan_producer_ids
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, ProducerIds
 from goqueue.core.errors import ProtocolError
 from goqueue.core.log.config import UNLIMITED, LogConfig
@@ -71,26 +71,11 @@ _NEVER = 1 << 63
 _OF_THE_QUORUM = (AddVoter, RemoveVoter, MoveController, Confirm)
 
 
-def _plan_own(state: ClusterState, request: MakeOwnTopic, wall_ms: int) -> Plan:
-    return plan_own(state, request.name, request.partitions, request.config, wall_ms)
-
-
-def _plan_side(state: ClusterState, request: AddSide, _wall_ms: int) -> Plan:
-    return plan_side(state, request.name, request.side)
-
-
-def _plan_removed(state: ClusterState, request: FinishDelete, _wall_ms: int) -> Plan:
-    return plan_removed(state, request.name, request.node_id)
-
-
 def _plan_producer_ids(state: ClusterState, _request: ExtendProducerIds, _wall_ms: int) -> Plan:
     return plan_producer_ids(state)
 
 
 _OWN_PLANS: dict[type, PlanOf] = {
-    MakeOwnTopic: _plan_own,
-    AddSide: _plan_side,
-    FinishDelete: _plan_removed,
     ExtendProducerIds: _plan_producer_ids,
 }
 

@@ -48,7 +48,6 @@ from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.messages import ReplicationMessage
 from goqueue.core.replication.replication import Replication
 from goqueue.core.room import Site
-from goqueue.core.topics import TopicLeader
 from goqueue.core.verbs import Caller, Code, NewRecord, Refusal
 
 _AHEAD = (NodeHeartbeat, DescribeReassignments, DescribeCluster, MeasureCluster)
@@ -364,12 +363,6 @@ class Peering:
         self.replication.check()
         self.dispatch.check()
         self.controller.check()
-
-
-def _adding(leader: TopicLeader, partition: Partition) -> list[str]:
-    """The replicas that a move brings to a partition."""
-    placement = leader.placement(partition.number)
-    return [] if placement is None else placement.adding
 
 
 _REPLICATION = frozenset(get_args(ReplicationMessage))

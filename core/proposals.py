@@ -43,9 +43,6 @@ class Proposals:
 
     _pending: dict[int, list[Pending]] = field(factory=dict)
 
-    def __len__(self) -> int:
-        return len(self._pending)
-
     def add(self, index: int, pending: Pending) -> None:
         """The entry at an index decides."""
         self._pending.setdefault(index, []).append(pending)

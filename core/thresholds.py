@@ -21,9 +21,6 @@ class Thresholds:
     metadata_entries_a_topic: int = 4
     # What one message of the quorum holds of a snapshot.
     quorum_piece_bytes: int = 256 << 10
-    # A queue, and the moves of dead letters, write a snapshot after so many bytes of records, or twice its size.
-    queue_snapshot_bytes: int = 64 << 10
-    moves_snapshot_bytes: int = 64 << 10
     # A ledger begins a page, which has a snapshot of each of its queues, after so many bytes, or twice the page's size.
     ledger_page_bytes: int = 1 << 20
     # A schedule is summarized after so many bytes, or so many for each pending message, in parts of so many messages.

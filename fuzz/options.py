@@ -162,8 +162,6 @@ class Options:
     metadata_entries: int = 1000
     metadata_entries_a_topic: int = 4
     quorum_piece_bytes: int = 256 << 10
-    queue_snapshot_bytes: int = 64 << 10
-    moves_snapshot_bytes: int = 64 << 10
     ledger_page_bytes: int = 1 << 20
     summary_bytes: int = 64 << 20
     summary_bytes_a_message: int = 256

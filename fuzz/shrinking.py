@@ -31,7 +31,7 @@ _HABITS = (
     "p_acks_leader", "p_split", "p_delay", "p_ttl", "p_stray", "p_resends", "p_compact",
     "p_tombstone", "small_segments", "retention", "alters_fsync", "p_cold", "p_slow", "reserves", "min_insync",
     "founders", "lane_weights", "starvation_ms", "metadata_entries", "metadata_entries_a_topic", "quorum_piece_bytes",
-    "queue_snapshot_bytes", "moves_snapshot_bytes", "ledger_page_bytes", "summary_bytes", "summary_bytes_a_message",
+    "ledger_page_bytes", "summary_bytes", "summary_bytes_a_message",
     "summary_part_messages", "side_segment_bytes", "compaction_pause_ns", "adds_partitions", "forgets",
     "unclean", "segment_bytes", "index_interval_bytes", "metadata_segment_bytes", "checkpoint_bytes",
 )  # fmt: skip

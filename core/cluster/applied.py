@@ -55,9 +55,6 @@ class Changed:
     nodes: bool = False
     everything: bool = False
 
-    def __bool__(self) -> bool:
-        return bool(self.topics) or self.nodes or self.everything
-
 
 def entry_of(records: list[MetadataRecord]) -> tuple[bytes | None, bytes]:
     """Kind and content of the entry that holds these records."""

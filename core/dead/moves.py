@@ -52,7 +52,6 @@ _TARGETS_MAX = 64
 class Moves:
     """The moves out of one partition; the book of its ledger keeps its records beside those of the work queues."""
 
-    _snapshot_bytes_min: int = 64 << 10
     producer_id: int = NO_PRODUCER
     intent: Intent | None = None
     gone: Gone = field(factory=Gone)
@@ -62,32 +61,22 @@ class Moves:
     last_number: int = 0
     _sequences: dict[str, int] = field(factory=dict)
     _records: list[bytes] = field(factory=list)
-    # Bytes of records since the last snapshot, and how large that was.
-    _grown: int = 0
-    _snapshot_bytes: int = 0
 
     # --- records
 
     def replay(self, now: int, content: bytes) -> None:
         """Take in a record that was kept; ProtocolError when it is none."""
         self._apply(DEAD_CODEC.decode(content))
-        self._grown += len(content)
 
     def take(self) -> list[bytes]:
         """The records that came of the calls since the last one, in order."""
         records, self._records = self._records, []
-        self._grown += sum(map(len, records))
         return records
 
     @property
     def has_taken(self) -> bool:
         """Whether all records are on their way."""
         return not self._records
-
-    @property
-    def wants_snapshot(self) -> bool:
-        """Whether replaying takes longer than it should."""
-        return self._grown > max(self._snapshot_bytes_min, 2 * self._snapshot_bytes)
 
     def snapshot(self, now: int) -> bytes:
         """A record of everything; what was kept before it may be dropped once it is durable."""
@@ -104,9 +93,7 @@ class Moves:
             {job: DEAD_CODEC.encode(tally) for job, tally in self.tallies.items()},
             [DEAD_CODEC.encode(job) for job in self.jobs.values()],
         )
-        content = DEAD_CODEC.encode(snapshot)
-        self._grown, self._snapshot_bytes = 0, len(content)
-        return content
+        return DEAD_CODEC.encode(snapshot)
 
     def keep(self, record: DeadRecord) -> None:
         """Change the state by a record, and have it written."""

@@ -153,8 +153,7 @@ class Book:
         self._pause_ns = min(2 * self._pause_ns, _PAUSE_MOST_NS)
 
     def _forsake(self) -> None:
-        moves = Moves(self._site.led.thresholds.moves_snapshot_bytes)
-        self.queues, self.moves, self._secret, self._has_drawn = {}, moves, None, False
+        self.queues, self.moves, self._secret, self._has_drawn = {}, Moves(), None, False
         self.lanes = LaneFeed(self, self._errands, self._turn)
         self._touched, self._entries = {}, []
         self._forsaken |= dict.fromkeys(self._appending)
@@ -266,9 +265,8 @@ class Book:
         site, settings = self._site, self._settings(self.topic, group)
         topic_id = site.led.topics[self.topic].topic.topic_id
         seal = Seal(site.secrets, self._secret, group, self.topic, self.partition, topic_id)
-        least = site.led.thresholds.queue_snapshot_bytes
         index, epoch = self.lanes.index, self._epoch
-        queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, epoch, settings, index, least)
+        queue = self.queues[group] = WorkQueue(site.clock, site.random, seal, epoch, settings, index)
         return queue
 
     def begin(self, now: int, group: str, floor: int) -> WorkQueue:
@@ -297,11 +295,6 @@ class Book:
         """A queue may have something to write."""
         self._touched[group] = None
         self._turn.touch(self)
-
-    @property
-    def is_touched(self) -> bool:
-        """Whether there may be something to write."""
-        return self.is_ready and bool(self._touched or self._entries or self._has_drawn or not self.moves.has_taken)
 
     # --- writing
 

@@ -78,15 +78,11 @@ class WorkQueue:
     _epoch: int
     settings: WorkSettings
     _lanes: LaneIndex | None = None
-    _snapshot_bytes_min: int = 64 << 10
     _dealer: Dealer | None = field(default=None, init=False)
     ledger: Ledger = field(init=False)
     tally: Tally = field(factory=Tally, init=False)
     _records: list[Record] = field(factory=list, init=False)
     _count: int = field(default=0, init=False)
-    # Bytes of records since the last snapshot, and how large that was.
-    _grown: int = field(default=0, init=False)
-    _snapshot_bytes: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         assert 0 < self._epoch < 1 << 63 - EPOCH_BITS
@@ -112,26 +108,17 @@ class WorkQueue:
         record: Record = WORK_CODEC.decode(content)
         self.ledger.apply(now, record)
         assert self.ledger.last_lease >> EPOCH_BITS != self._epoch, "a lease of this epoch was given by another"
-        self._grown += len(content)
 
     def take(self) -> list[bytes]:
         """The records that came of the calls since the last one, in order."""
         contents = [WORK_CODEC.encode(record) for record in self._records]
         self._records = []
-        self._grown += sum(map(len, contents))
         return contents
-
-    @property
-    def wants_snapshot(self) -> bool:
-        """Whether replaying takes longer than it should."""
-        return self._grown > max(self._snapshot_bytes_min, 2 * self._snapshot_bytes)
 
     def snapshot(self, now: int) -> bytes:
         """A record of everything; what was kept before it may be dropped once it is durable."""
         assert not self._records, "records are taken before a snapshot is made"
-        content = WORK_CODEC.encode(self.ledger.snapshot(now))
-        self._grown, self._snapshot_bytes = 0, len(content)
-        return content
+        return WORK_CODEC.encode(self.ledger.snapshot(now))
 
     def _keep(self, now: int, record: Record) -> None:
         self.ledger.apply(now, record)

@@ -10,8 +10,9 @@ def draw_thresholds(random: Random, options: Options) -> None:
     options.metadata_entries = random.choice((3, 10, 30, 1000))
     options.metadata_entries_a_topic = random.choice((0, 1, 4))
     options.quorum_piece_bytes = random.choice((50, 500, 256 << 10))
-    options.queue_snapshot_bytes = random.choice((50, 500, 5_000, 64 << 10))
-    options.moves_snapshot_bytes = random.choice((50, 500, 64 << 10))
+    # Of what was drawn here there is nothing any more, and all that is drawn after it stays as it was.
+    random.choice((50, 500, 5_000, 64 << 10))
+    random.choice((50, 500, 64 << 10))
     options.ledger_page_bytes = random.choice((200, 2_000, 20_000, 1 << 20))
     options.summary_bytes = random.choice((200, 2_000, 20_000, 64 << 20))
     options.summary_bytes_a_message = random.choice((0, 0, 256))

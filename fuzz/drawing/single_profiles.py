@@ -59,8 +59,9 @@ def _queues(random: Random, options: Options) -> None:
         options.shared_groups, options.partitions_max, options.think_ns = 1, 1, 5_000_000
         options.lane_weights = random.choice(("5/4/3/2/1", "50/25/15/7/1"))
     options.ledger_page_bytes = random.choice((200, 2_000, 20_000))
-    options.queue_snapshot_bytes = random.choice((50, 500, 5_000))
-    options.moves_snapshot_bytes = random.choice((50, 500))
+    # Of what was drawn here there is nothing any more, and all that is drawn after it stays as it was.
+    random.choice((50, 500, 5_000))
+    random.choice((50, 500))
     options.side_segment_bytes = random.choice((300, 1_000, 10_000))
 
 

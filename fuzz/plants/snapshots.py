@@ -152,7 +152,7 @@ def _without_attempts(replace: Replace) -> None:
 def _working_anew() -> Options:
     """Worlds of work queues that are summed up all the time, on a node that is killed."""
     options = lone.worked()
-    options.p_kill, options.queue_snapshot_bytes, options.ledger_page_bytes = 0.02, 50, 200
+    options.p_kill, options.ledger_page_bytes = 0.02, 200
     return options
 
 

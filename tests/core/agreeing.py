@@ -9,8 +9,9 @@ from random import Random
 from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM, Agreement
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.cluster.changes import FinishDelete
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete
+from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete, plan_removed
 from goqueue.core.cluster.records import MetadataRecord, NodeRegistered
 from goqueue.core.log.effects import Append, Commit, Cut, Effect, Sync
 from goqueue.core.log.epochs import EpochCache
@@ -52,6 +53,11 @@ def planned_delete(state: ClusterState, request: DeleteTopic, _wall_ms: int) -> 
     return plan_delete(state, request)
 
 
+def planned_removed(state: ClusterState, request: FinishDelete, _wall_ms: int) -> Plan:
+    """As any node plans it."""
+    return plan_removed(state, request.name, request.node_id)
+
+
 def planned_register(_state: ClusterState, request: Register, wall_ms: int) -> Plan:
     """One record, whatever there is."""
     records: list[MetadataRecord] = [NodeRegistered(request.node_id, 1, "disk", "", "", "", "", "1", wall_ms)]
@@ -62,6 +68,7 @@ PLANS: dict[type, Callable[..., Plan]] = {
     CreateTopic: planned_create,
     AlterTopic: planned_alter,
     DeleteTopic: planned_delete,
+    FinishDelete: planned_removed,
     Register: planned_register,
 }
 
