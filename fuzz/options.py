@@ -139,6 +139,8 @@ class Options:
     p_cold: float = 0.0
     p_slow: float = 0.0
     reserves: bool = False
+    # Whether a node is told that its disk is full, and refuses messages before it tries to write them.
+    watches_room: bool = False
     p_crash: float = 0.0
     p_kill: float = 0.0
     p_cut_inside: float = 0.0

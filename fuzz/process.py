@@ -114,7 +114,7 @@ class Process:
         self._links: list[tuple[str, str]] = []
         self._connections: dict[int, Asker] = {}
         self._turn_due: int | None = None
-        self._has_metadata = False
+        self._has_metadata = self._is_full = False
         self._doubtful: dict[str, bool] = {}
         # What serves programs that use the client library, once one has connected.
         self._front: Front | None = None
@@ -187,7 +187,7 @@ class Process:
             node, self._store, self._say, pause_first_ns=_PAUSE_FIRST_NS, pause_most_ns=_PAUSE_MOST_NS
         )
         self.node = node
-        self._has_metadata, self.vain_turns = False, 0
+        self._has_metadata, self._is_full, self.vain_turns = False, False, 0
         self.world.note(self, "start", self.life)
         self.world.count("start")
         self.kick(0)
@@ -410,6 +410,7 @@ class Process:
         self.is_stirred = True
         world.sight.turned(world.now, self.wall_ms(), min(one.wall_ms() for one in world.processes))
         node.clock_moved(now, self.wall_ms())
+        self._tell_of_room(node, now)
         is_vain = not (self._letters or self._links or self._inbox)
         if self._letters or self._links:
             self._read_letters(node, now)
@@ -448,6 +449,13 @@ class Process:
             self._turn_at(max(self.world_ns(min(dues)), world.now + 1_000))
         if self._capture is not None:
             self._capture.turn(now, self.wall_ms())
+
+    def _tell_of_room(self, node: Node, now: int) -> None:
+        """Whoever looks at the disk from time to time says that it is full before writes fail, or is not any more."""
+        is_full = self.world.options.watches_room and self.disk.conditions.capacity_bytes is not None
+        if is_full is not self._is_full:
+            self._is_full = is_full
+            node.disk_room(now, is_full)
 
     def _end_in_order(self, node_disk: NodeDisk) -> None:
         """What a broker does last."""

@@ -90,6 +90,7 @@ def draw_rarities(random: Random, options: Options) -> None:
         options.groups_max, options.offsets_max = bounds
     if options.workers and random.random() < 0.6:
         options.undertakers, options.bold = max(options.undertakers, 1), True
+    options.watches_room = random.random() < 0.5
 
 
 def _has_groups(options: Options) -> bool:
