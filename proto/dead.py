@@ -21,11 +21,12 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
+from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.verbs import Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.messages import headers_of, named_headers
-from goqueue.proto.refusals import missing, negative
+from goqueue.proto.refusals import invalid, missing, negative
 
 LIMIT = 100
 
@@ -76,6 +77,8 @@ def redrive_request(message: v1.RedriveRequest) -> StartRedrive | Refusal:
     sieve = _sieve(fields["filter"])
     if isinstance(sieve, Refusal):
         return sieve
+    if fields["limit"] > INT64_MAX:
+        return invalid(f"limit must be at most {INT64_MAX}, not {fields['limit']}", "limit")
     return StartRedrive(fields["topic"], fields["to"], sieve, fields["rate"], fields["limit"], fields["dry_run"])
 
 

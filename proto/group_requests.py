@@ -29,6 +29,7 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
+from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.verbs import Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
@@ -123,7 +124,9 @@ def watch_group_request(message: v1.WatchRequest) -> WatchGroup | Refusal:
     """A member waits for news."""
     fields = contents(message)
     wait_ns = fields["wait_ms"] * _NS_PER_MS
-    return _absent(fields) or WatchGroup(fields["group"], fields["member_id"], fields["seen"], wait_ns)
+    # Nodes pass on numbers of 63 bits. A larger one was never told to anybody, and is worth as much as none.
+    seen = fields["seen"] if fields["seen"] <= INT64_MAX else 0
+    return _absent(fields) or WatchGroup(fields["group"], fields["member_id"], seen, wait_ns)
 
 
 def watch_group_message(request: WatchGroup) -> v1.WatchRequest:

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.groups import verbs
 from goqueue.core.groups.verbs import GroupMode, GroupState, PartitionOffset, ResetTo
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.peers.codec import encode
+from goqueue.core.records.varint import INT64_MAX
+from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.proto import groups, v1
 from goqueue.proto.codec import StrictCodec
 
@@ -20,6 +23,8 @@ words = st.text(st.characters(codec="utf-8"), max_size=8)
 names = st.text("abcz.-_", min_size=1, max_size=8)
 uint32 = st.integers(0, (1 << 32) - 1)
 uint64 = st.integers(0, (1 << 64) - 1)
+# A number of 63 bits, as nodes pass it on.
+fingerprints = st.integers(0, INT64_MAX)
 offsets = st.integers(0, (1 << 63) - 1)
 places = st.integers(-1, (1 << 63) - 1)
 flags = st.booleans()
@@ -53,7 +58,7 @@ REQUESTS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "group_heartbeat": st.builds(verbs.GroupHeartbeat, names, names, uint32),
     "watch_group": st.builds(
-        verbs.WatchGroup, names, names, uint64, uint32.map(lambda milliseconds: milliseconds * 1_000_000)
+        verbs.WatchGroup, names, names, fingerprints, uint32.map(lambda milliseconds: milliseconds * 1_000_000)
     ),
     "leave_group": st.builds(verbs.LeaveGroup, names, names),
     "revoke_partitions": st.builds(verbs.RevokePartitions, names, names, uint32, partitions),
@@ -132,6 +137,13 @@ def test_what_says_nothing_arrives_as_such() -> None:
 def test_whoever_watches_a_wire_counts() -> None:
     watch = groups.watch_group_request(v1.WatchRequest("g", "m"))
     assert watch == verbs.WatchGroup("g", "m", counts=True)
+
+
+def test_what_nodes_could_not_pass_on_was_never_told_to_anybody() -> None:
+    for told, seen in ((INT64_MAX, INT64_MAX), (INT64_MAX + 1, 0), ((1 << 64) - 1, 0)):
+        watch = groups.watch_group_request(v1.WatchRequest("g", "m", seen=told))
+        assert watch == verbs.WatchGroup("g", "m", seen)
+        assert encode(Forwarded(1, 1, 1, 1, False, Caller(), watch))
 
 
 def test_partitions_are_sorted_and_named_once() -> None:
