@@ -146,10 +146,6 @@ class Replication:
         """The followed streams of which something was taken that is not written yet."""
         return [*self._writing.values()]
 
-    def is_followed(self, stream: str) -> bool:
-        """Whether a stream is followed here."""
-        return self._held(stream) is not None
-
     # --- letters
 
     def receive(self, now: int, sender: str, message: ReplicationMessage) -> None:

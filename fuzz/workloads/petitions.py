@@ -81,7 +81,9 @@ _WRONG_SETTINGS: tuple[tuple[str, object], ...] = (
     ("max_attempts", 0), ("min_insync_replicas", 101), ("partitioner", ""),
 )  # fmt: skip
 _WRONG_GROUP_SETTINGS: tuple[tuple[str, object], ...] = (
-    ("vain", 1), ("assignor", "best"), ("start", "nowhere"), ("start", True), ("key_ordered", "yes"),
+    ("vain", 1), ("assignor", "best"), ("start", "nowhere"), ("start", True),
+    ("start", "2023-02-30T12:00:00Z"), ("start", "2023-02-03T25:00:00Z"),
+    ("key_ordered", "yes"),
     ("max_attempts", 0), ("max_attempts", True), ("max_attempts", "3"), ("max_in_flight", 1 << 40),
     ("visibility_timeout", 5), ("visibility_timeout", "long"), ("retry_backoff", "0s"),
     ("offsets_retention", "999999999d"),
