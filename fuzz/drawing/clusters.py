@@ -78,7 +78,6 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_programs(random, options)
     draw_growing(random, options)
     draw_addresses(random, options)
-    draw_petitioners(random, options)
     draw_rarities(random, options)
     options.leaves = random.random() < 0.7
     return options

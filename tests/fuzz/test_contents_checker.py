@@ -27,6 +27,7 @@ class Member:
     disk: SimulatedDisk
     boots: int = 0
     vain_turns: int = 0
+    is_retired: bool = False
 
 
 def thinned() -> Fetched:
