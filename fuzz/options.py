@@ -174,6 +174,8 @@ class Options:
     index_interval_bytes: int = 1 << 24
     metadata_segment_bytes: int = 1 << 30
     checkpoint_bytes: int = 64 << 20
+    # Sizes that all nodes have alike (`knobs.py`): offsets of a page of what queues and dead letters keep, as a power.
+    page_bits: int = 10
 
     def thresholds(self) -> Thresholds:
         """Those of the nodes of this world."""

@@ -15,6 +15,7 @@ from attrs import define, field
 from goqueue.fuzz.calamities import Calamity
 from goqueue.fuzz.drawing.single import draw_options
 from goqueue.fuzz.healing import Healing
+from goqueue.fuzz.knobs import turned
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.progress import NoProgress
 from goqueue.fuzz.waiting import who_waits
@@ -79,7 +80,18 @@ def run_world(
     options = options if options is not None else draw_options(Random(f"{seed}/options"))
     if steps is not None:
         options.steps = steps
-    world = World(seed, options, report, None if capture is None else partial(_capture, capture, options.nodes))
+    if capture is not None:
+        # A capture is replayed by the product as it is.
+        options.page_bits = Options().page_bits
+    with turned(options):
+        return _run(World(seed, options, report, _capturing(capture, options)), watch, end)
+
+
+def _capturing(folder: str | None, options: Options) -> Callable[[str], Capture] | None:
+    return None if folder is None else partial(_capture, folder, options.nodes)
+
+
+def _run(world: World, watch: Watcher | None, end: End | None) -> Verdict:
     if watch is not None:
         watch.begin(world)
         world.watch = watch
@@ -106,7 +118,7 @@ def run_world(
     strikes, clients = world.chance.strikes, [client.name for client in world.clients]
     lives = max(process.life for process in world.processes)
     return Verdict(
-        seed, options, world.digest, world.steps, lives, world.witness.acknowledged,
+        world.seed, world.options, world.digest, world.steps, lives, world.witness.acknowledged,
         world.now // 1_000_000, world.counts, violation, place, module, world.calamities, strikes, clients,
         world.is_healed, waits, stack,
     )  # fmt: skip

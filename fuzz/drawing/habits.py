@@ -91,6 +91,7 @@ def draw_rarities(random: Random, options: Options) -> None:
     if options.workers and random.random() < 0.6:
         options.undertakers, options.bold = max(options.undertakers, 1), True
     options.watches_room = random.random() < 0.5
+    options.page_bits = random.choice((10, 10, 3, 5))
 
 
 def _has_groups(options: Options) -> bool:
