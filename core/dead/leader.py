@@ -379,12 +379,13 @@ class DeadLeader:
             slots, self._yard.looked_at = self._yard.looked_at, {}
             for slot in slots:
                 self._step(now, slot)
-        self._finish_browsing()
-        for to, reply in self._inquiries.take():
-            self._site.send(to, reply)
         if self._is_stirred or self._inquiries.has_counted:
             self._is_stirred = False
             self._try_waiting(now)
+        # Whoever waited may have begun by now, and have its answer without a read.
+        self._finish_browsing()
+        for to, reply in self._inquiries.take():
+            self._site.send(to, reply)
 
     def _stir(self, slot: Slot) -> None:
         """A ledger may be another than it was; mostly it has nothing for this room."""

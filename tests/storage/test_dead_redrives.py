@@ -8,6 +8,7 @@ import pytest
 from goqueue.core.dead.verbs import (
     BrowseDead,
     CancelRedrive,
+    DeadLetters,
     DescribeRedrive,
     ListRedrives,
     PurgeDead,
@@ -176,6 +177,24 @@ def test_purged_letters_are_gone_and_stay_so() -> None:
     again = begun(disk)
     assert counts(again) == {"orders.dlq": 0}
     assert [one.moved for one in listed(again)] == [5]
+
+
+def test_whoever_browses_before_the_ledger_is_read_is_answered_in_the_turn_in_which_it_is() -> None:
+    disk = SimulatedDisk()
+    broker = with_letters(disk, 5)
+    redrive(broker, PurgeDead("orders.dlq"))
+    disk.crash(0.5)
+    again = DrivenBroker(disk)
+    while not again.node.has_metadata:
+        again.turn()
+    again.settle(lambda _: True)
+    to = again.ask(BrowseDead("orders.dlq"))
+    again.settle(lambda _: True)
+    while again.held:
+        assert not again.answered()
+        again.release()
+        again.turn(lambda _: True)
+    assert again.taken(to) == DeadLetters([])
 
 
 def test_a_rate_is_kept_by_the_clock() -> None:
