@@ -78,7 +78,7 @@ class Calamities:
             "deafen": self._deafen, "full": self._fill, "slow": self._slow, "syncs": self._break,
             "writes": self._break, "wipe": world.wiping.strike, "refuse": self._refuse,
             "aimed": self._aim, "amid": self._cut_amid, "reads": self._break, "others": self._break,
-            "address": self._rehouse,
+            "address": self._rehouse, "empty": world.emptying.strike,
         }  # fmt: skip
 
     def begin(self) -> None:

@@ -12,7 +12,7 @@ from goqueue.core.thresholds import Thresholds
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
     "writes", "clock", "rolling", "blackout", "wipe", "refuse", "last",
-    "aimed", "amid", "reads", "others", "outpace", "address",
+    "aimed", "amid", "reads", "others", "outpace", "address", "empty",
 )  # fmt: skip
 """All kinds of calamities that befall clusters."""
 

@@ -19,6 +19,7 @@ from goqueue.fuzz.calamities import Calamities, Calamity, draw_calamities
 from goqueue.fuzz.checkers import CHECKERS
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Terms
+from goqueue.fuzz.emptying import Emptying
 from goqueue.fuzz.founding import found_cluster
 from goqueue.fuzz.growing import Growing
 from goqueue.fuzz.history import History, Violation
@@ -143,6 +144,7 @@ class World:
         self._named = {process.node_id: process for process in self.processes}
         self.post = Post(self.random("post"), self, options) if self.wires is None else self.wires.post()
         self.wiping = Wiping(self, self.random("wiping"))
+        self.emptying = Emptying(self, self.random("emptying"))
         self.growing = Growing(self, self.random("growing")) if options.grows else None
         self.progress = Progress(self)
         self.aiming = Aiming(self)

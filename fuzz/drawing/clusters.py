@@ -3,7 +3,13 @@
 from random import Random
 
 from goqueue.fuzz.drawing.cluster_profiles import draw_profile
-from goqueue.fuzz.drawing.faults import OLDEST_CALAMITIES, draw_addresses, draw_cluster_faults, draw_growing
+from goqueue.fuzz.drawing.faults import (
+    OLDEST_CALAMITIES,
+    draw_addresses,
+    draw_cluster_faults,
+    draw_emptied,
+    draw_growing,
+)
 from goqueue.fuzz.drawing.habits import (
     draw_library,
     draw_programs,
@@ -80,6 +86,7 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_addresses(random, options)
     draw_rarities(random, options)
     options.leaves = random.random() < 0.7
+    draw_emptied(random, options)
     return options
 
 

@@ -55,6 +55,12 @@ def draw_addresses(random: Random, options: Options) -> None:
         options.peer_bytes = options.peer_bytes or random.random() < 0.3
 
 
+def draw_emptied(random: Random, options: Options) -> None:
+    """Folders of single partitions that are lost while their nodes are down."""
+    if random.random() < 0.1:
+        options.calamities += ("empty",) * 2
+
+
 def _draw_queue_habits(random: Random, options: Options) -> None:
     """What work queues draw where there is one node: lanes, messages that expire, dead letters that are sent back."""
     options.p_ttl = random.choice((0.0, 0.3))
