@@ -26,6 +26,7 @@ _RATES = {
     "disk": ("p_sync_error", "p_write_error", "p_read_error", "p_other_error", "p_full"), "rot": ("p_rot",),
     "kill": ("p_kill",), "crash": ("p_crash", "p_cut_inside"), "stop": ("p_stop",), "pause": ("p_pause",),
     "clock": ("p_clock_jump",), "aimed": ("p_aimed",), "slow": ("p_slow", "p_cold"),
+    "grow": ("grows",),
 }  # fmt: skip
 """Faults by the names that people say, and the rates that they are; beside them all kinds of calamities."""
 

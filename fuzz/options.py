@@ -188,7 +188,8 @@ class Options:
     @property
     def is_calm(self) -> bool:
         """Whether nothing ever fails."""
-        return not (self.calamities or self.wire_trouble_ns) and not any(getattr(self, rate) for rate in FAULT_RATES)
+        has_others = self.calamities or self.wire_trouble_ns or self.grows
+        return not has_others and not any(getattr(self, rate) for rate in FAULT_RATES)
 
     def text(self) -> str:
         """What is not the default, for people."""

@@ -70,6 +70,7 @@ def test_some_clusters_grow_and_none_of_these_loses_a_disk_besides() -> None:
     grown = [options for options in drawn if options.grows]
     assert 5 < len(grown) < 40
     assert all("wipe" not in options.calamities and options.founders == 1 for options in grown)
+    assert not any(Case(seed, nodes=3, faults=()).options().grows for seed in range(200))
 
 
 # --- what checkers make of it
