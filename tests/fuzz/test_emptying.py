@@ -27,6 +27,7 @@ def losing(*calamities: str) -> Options:
     options.calamities, options.calamity_ns, options.calamity_lasts_s = calamities, 3 * _S, (3.0, 4.0)
     options.seconds, options.replicas_max, options.min_insync, options.fsyncs = 20, 3, 1, ("every",)
     options.publishers = options.readers = options.laborers = options.wire_trouble_ns = 0
+    options.p_topic_change = 0.0
     options.letter_ns_max, options.think_ns = 2_000_000, 200_000_000
     return options
 

@@ -21,10 +21,11 @@ PLACE = (1, 0)
 
 def growing(nodes: int = 3, calamities: tuple[str, ...] = ()) -> Options:
     """Little traffic, and an operator."""
-    options = Case(1, nodes=nodes, faults=(), off=("members", "eager_members", "workers", "p_topic_change")).options()
+    options = Case(1, nodes=nodes, faults=(), off=("members", "eager_members", "workers")).options()
     options.grows, options.founders, options.replicas_max, options.min_insync = True, 1, 3, 1
     options.seconds, options.calamities, options.calamity_ns = 25, calamities, 4 * _S
     options.publishers = options.readers = options.laborers = options.wire_trouble_ns = 0
+    options.p_topic_change = 0.0
     options.fsyncs, options.think_ns = ("every",), 200_000_000
     return options
 

@@ -30,7 +30,7 @@ def moving(*, is_wired: bool) -> Options:
     options = Case(5, nodes=3, faults=(), off=PLAIN).options()
     options.calamities, options.calamity_ns, options.calamity_lasts_s = ("address",), 2 * _S, (0.5, 1.0)
     options.seconds, options.replicas_max, options.min_insync, options.fsyncs = 12, 3, 1, ("every",)
-    options.publishers, options.readers, options.laborers = 1, 1, 0
+    options.publishers, options.readers, options.laborers, options.p_topic_change = 1, 1, 0, 0.0
     options.letter_ns_max, options.think_ns = 2_000_000, 200_000_000
     options.peer_bytes, options.wire = is_wired, "grpc" if is_wired else ""
     return options
