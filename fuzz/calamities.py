@@ -19,6 +19,7 @@ from attrs import define
 from goqueue.core.cluster.apply import Placement
 from goqueue.fuzz.aiming import Aim, drawn_aim
 from goqueue.fuzz.faults import OTHER_OPERATIONS, PowerCut
+from goqueue.fuzz.insight import agreed_state
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.post import Link, Weather
 from goqueue.fuzz.rehousing import rehouse
@@ -126,8 +127,13 @@ class Calamities:
         process.survive(lambda _: ends(), None)
 
     def _rehouse(self, calamity: Calamity, process: "Process") -> None:
-        """A process ends, and the next one is reached elsewhere; whoever knew only the first node finds that one."""
-        if process is not self._world.processes[0]:
+        """A process ends, and the next one is reached elsewhere; whoever knew only the first node finds that one.
+
+        Before a node is registered others know it by what they were told alone: an operator has to tell them.
+        """
+        node = self._world.sight.node()
+        is_registered = node is not None and process.node_id in agreed_state(node).nodes
+        if is_registered and process is not self._world.processes[0]:
             if process.is_up:
                 process.die(crash=Random(calamity.luck).random() < 0.5, down_ns=calamity.lasts_ns)
             rehouse(process)

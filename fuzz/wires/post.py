@@ -49,11 +49,12 @@ class PeerNode:
         self._context: Context = host.context()
         self._routes: dict[str, str] | None = None
         self._is_begun = False
-        others = [one.node_id for one in process.world.processes if one is not process]
+        # Who begins is told where others are by then, and finds out by itself what changes later.
+        others = [(one.node_id, one.host) for one in process.world.processes if one is not process]
         self._network = Network(
             post.encode,
             post.decode,
-            known=[PeerAddress(name, name, PORT) for name in others],
+            known=[PeerAddress(name, host, PORT) for name, host in others],
             compression=post.compression,
             report=partial(process.world.say, process),
             pauses=random,
