@@ -5,7 +5,6 @@ from collections.abc import Callable
 from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.plan import is_own
-from goqueue.core.cluster.topic_settings import setting
 from goqueue.core.cluster.verbs import Drain, Reassign, ReplicaMove
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
