@@ -1,5 +1,6 @@
 """What worlds reach of the core is measured, and what they do not is named with its function and its line."""
 
+import sys
 from pathlib import Path
 
 import pytest
