@@ -175,6 +175,21 @@ def worked_to_death() -> Options:
     return options
 
 
+def purged() -> Options:
+    """Workers that give up at once, and undertakers who send back and purge, on a node that dies now and then."""
+    options = worked()
+    options.attempts_max, options.undertakers, options.bold, options.think_ns = 1, 3, True, 10_000_000
+    options.topics, options.partitions_max, options.steps, options.producers = 1, 1, 2_500, 3
+    options.p_kill, options.ledger_page_bytes, options.page_bits = 0.002, 200, 3
+    options.p_topic_change = 0.0
+    return options
+
+
+def petitioned() -> Options:
+    """Worlds in which much is asked for that nobody may have."""
+    return Options(petitioners=3, think_ns=3_000_000, steps=250)
+
+
 def piling_up() -> Options:
     """One worker, slower than those who send to it."""
     options = worked_in_order()

@@ -1,6 +1,7 @@
 """Bugs of `core/node.py` and of what it is made of: answers, and reads that wait."""
 
 from goqueue.core.calls import Reply
+from goqueue.core.cluster import plan
 from goqueue.core.node import Node
 from goqueue.core.reads import Reads
 from goqueue.core.ready import Send
@@ -25,7 +26,19 @@ def _reads_whose_time_does_not_end(replace: Replace) -> None:
     replace(Reads, "wake", lambda reads, now: None)
 
 
+def _settings_of_any_kind(replace: Replace) -> None:
+    """Nobody looks what a topic is to be like."""
+    replace(plan, "_config_refusal", lambda config: None)
+
+
 PLANTS = (
+    Plant(
+        "settings-of-any-kind",
+        "A topic has settings that there are, with values that they may have.",
+        _settings_of_any_kind,
+        worlds=lone.petitioned,
+        finder="PetitionsRefused",
+    ),
     Plant(
         "a-second-answer",
         "Every request is answered once.",
