@@ -13,7 +13,7 @@ Not here: what is asked of it and by whom (`world.py`), and what goes wrong with
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -25,6 +25,7 @@ from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.secrets import Secrets
 from goqueue.core.verbs import Caller
+from goqueue.fuzz.asker import Asker
 from goqueue.fuzz.checkers.checker import HEALER
 from goqueue.fuzz.digestible import digestible
 from goqueue.fuzz.faults import Interruptions, PowerCut
@@ -49,19 +50,6 @@ _CALLER = Caller("simulated")
 _PPM = 1_000_000
 # How long a process that is to end waits for others to lead what it leads.
 _LEAVING_NS = 5_000_000_000
-
-
-class Asker(Protocol):
-    """Who has asked a node, by name, and is told what it answers."""
-
-    @property
-    def name(self) -> str:
-        """Who it is."""
-        ...
-
-    def reply(self, to: int, reply: Reply) -> None:
-        """The node has answered."""
-        ...
 
 
 class Process:

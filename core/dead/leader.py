@@ -367,7 +367,7 @@ class DeadLeader:
     # --- going on
 
     def settle(self, now: int) -> None:
-        """Take up whatever may go on."""
+        """Take up whatever may go on. Who waited is answered last, for its answer may need no read."""
         ledgers, self._yard.has_touched = self._yard.ledgers, False
         if ledgers.doomed:
             stirred = [*ledgers.doomed]
@@ -382,7 +382,6 @@ class DeadLeader:
         if self._is_stirred or self._inquiries.has_counted:
             self._is_stirred = False
             self._try_waiting(now)
-        # Whoever waited may have begun by now, and have its answer without a read.
         self._finish_browsing()
         for to, reply in self._inquiries.take():
             self._site.send(to, reply)
