@@ -3,6 +3,7 @@
 A node that is alone lives by steps, and what goes wrong is a chance at each of them.
 """
 
+from collections.abc import Callable
 from random import Random
 
 from goqueue.fuzz.drawing.cluster_profiles import Profile
@@ -72,10 +73,10 @@ def _groups(random: Random, options: Options) -> None:
     options.polls = random.random() < 0.5
     options.operators = random.choice((0, 1, 2))
     options.session_ms_max = random.choice((1_000, 3_000, 6_000))
-    options.p_stray = random.choice((0.0, 0.03, 0.1))
+    options.p_stray = random.choice((0.0, 0.05, 0.15))
     options.producers, options.sequenced, options.consumers = 1, 0, 0
     options.partitions_max = random.choice((2, 3, 4))
-    options.steps = random.choice((800, 1_500))
+    options.steps = random.choice((1_500, 3_000))
     options.think_ns = random.choice((30_000_000, 100_000_000))
     options.segment_bytes = random.choice((500, 3_000, 1 << 30))
     options.compaction_pause_ns = random.choice((100_000_000, 2_000_000_000))
@@ -181,10 +182,26 @@ TROUBLE: dict[str, Profile] = {
 }  # fmt: skip
 """What goes wrong."""
 
+_SHARES = {"queues": 2, "groups": 2}
+"""Of what has most promises there is more; all else has a share of one."""
+
+
+def _begun_anew(options: Options) -> None:
+    options.p_kill = max(options.p_kill, 0.05)
+
+
+def _set_back_and_forth(options: Options) -> None:
+    options.p_clock_jump = max(options.p_clock_jump, 0.05)
+
+
+_VISITED: tuple[Callable[[Options], None], ...] = (_begun_anew, _set_back_and_forth, lambda _: None)
+"""What befalls a node whose groups are forgotten."""
+
 
 def draw_profile(random: Random, options: Options) -> None:
     """Make a world be about some work and some trouble."""
-    work, trouble = random.choice([*WORK]), random.choice([*TROUBLE])
+    (work,) = random.choices([*WORK], [_SHARES.get(work, 1) for work in WORK])
+    trouble = random.choice([*TROUBLE])
     options.members = options.eager_members = options.workers = options.operators = options.undertakers = 0
     options.small_segments = options.retention = False
     options.p_delay, options.p_ttl, options.schedulers, options.p_compact = 0.0, 0.0, 0, 0.0
@@ -195,9 +212,13 @@ def draw_profile(random: Random, options: Options) -> None:
     WORK[work](random, options)
     TROUBLE[trouble](random, options)
     # Where a process dies every thirty steps, nothing gets as far as what takes a hundred.
-    pace = random.choice((1, 5, 20))
+    pace, p_rot = random.choice((1, 5, 20)), options.p_rot
     for rate in FAULT_RATES:
         setattr(options, rate, getattr(options, rate) / pace)
+    options.p_rot = p_rot
+    if work == "visits":
+        # Groups are kept for seconds: either no process lives that long, or the clock says so of every span.
+        random.choice(_VISITED)(options)
     if options.visitors:
         options.p_topic_change = 0.0
     options.profile = f"{work} {trouble}"

@@ -21,7 +21,9 @@ def test_every_life_of_a_world_is_identical_when_it_is_told_again(tmp_path: Path
     def make_capture(node_id: str) -> Capture:
         return Capture(str(tmp_path), limits, in_place=True)
 
-    world = World(seed, draw_options(Random(f"{seed}/options")), None, make_capture)
+    options = draw_options(Random(f"{seed}/options"))
+    options.p_kill = max(options.p_kill, 0.01)
+    world = World(seed, options, None, make_capture)
     try:
         world.begin()
         while world.steps < STEPS and world.step():
