@@ -53,7 +53,8 @@ class Trouble:
         if self._breaks_links:
             world.network.trouble()
         if random.random() < options.p_clock_jump:
-            jump_ms = random.choice(_SHORT_JUMPS_MS if options.sequenced else _JUMPS_MS)
+            numbers = options.sequenced or options.library or options.publishers
+            jump_ms = random.choice(_SHORT_JUMPS_MS if numbers else _JUMPS_MS)
             if self.strikes_home():
                 world.count("clock jump")
                 process.wall_skew_ms += jump_ms

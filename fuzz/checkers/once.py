@@ -6,7 +6,6 @@ messages were seen.
 """
 
 from goqueue.core.calls import Reply
-from goqueue.core.log.producers import EXPIRY_MS
 from goqueue.core.verbs import Fetch, Fetched
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation
@@ -18,8 +17,6 @@ class Once(Checker):
     def __init__(self, sight: Sight) -> None:
         super().__init__(sight)
         self._seen: dict[bytes, tuple[Place, int]] = {}
-        # What the clock showed that was furthest ahead, when a message was first seen.
-        self._seen_ms: dict[bytes, int] = {}
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Compare what was acknowledged, and what was read, with what was so before."""
@@ -41,10 +38,6 @@ class Once(Checker):
         if seen[0][0] in self.history.is_doomed:
             # Another topic may have come by that name before it was sent again.
             seen = self._seen[message.name] = place, offset
-        seen_ms = self._seen_ms.setdefault(message.name, self.sight.latest_ms)
-        if message.has_sequence and self.sight.latest_ms - seen_ms >= EXPIRY_MS:
-            # The broker has forgotten the producer, as the clock says that it sent nothing for so long.
-            return
         if seen != (place, offset) and not message.may_repeat:
             raise Violation(f"{message.name!r} is at {seen[1]} of {seen[0]}, and at {offset} of {place} as well")
 
