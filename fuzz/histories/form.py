@@ -171,7 +171,7 @@ def lines_of(history: History) -> Iterator[str]:
     yield header_line(history.terms)
     events = [(one.asked_ns, 0, one.serial, begin_line(one)) for one in history.operations]
     events += [
-        (one.ended_ns, 1, one.serial, end_line(one, one.ended_ns))
+        (one.ended_ns, 1, one.ended_serial, end_line(one, one.ended_ns))
         for one in history.operations
         if one.end is not End.INFO
     ]
@@ -251,11 +251,9 @@ def _read_event(history: History, open_operations: dict[int, Operation], said: d
         )
     if time < ended.asked_ns:
         raise _Wrong(f"operation {serial} ends before it was begun")
-    ended.end, ended.code = End(kind), str(said.get("error", ""))
+    history.end(ended, End(kind), str(said.get("error", "")), time)
     if ended.is_ok:
         ended.told = _checked(said.get("told", {}), TOLD.get(ended.verb, {}), f"{ended.verb} is told")
-    if ended.end is not End.INFO:
-        ended.ended_ns = time
 
 
 def _read_begin(said: dict[str, Any], serial: int, time: int) -> Operation:

@@ -56,7 +56,10 @@ class End(StrEnum):
 
 @define(eq=False)
 class Operation:
-    """See the module; `serial` is the place among all operations by when they were asked for."""
+    """See the module; `serial` is the place among all operations by when they were asked for.
+
+    `ended_serial` is the place by when they ended: several can end at one moment, and still one after the other.
+    """
 
     serial: int
     process: str
@@ -66,6 +69,7 @@ class Operation:
     wall_ms: int
     end: End = End.INFO
     ended_ns: int = NEVER
+    ended_serial: int = 0
     told: dict[str, Any] = field(factory=dict)
     # Why it did not end well, as a word that programs compare.
     code: str = ""
@@ -118,6 +122,14 @@ class History:
 
     terms: Terms = field(factory=Terms)
     operations: list[Operation] = field(factory=list)
+    ended_count: int = 0
+
+    def end(self, operation: Operation, end: End, code: str, at_ns: int) -> None:
+        """One has ended, after all that did before."""
+        self.ended_count += 1
+        operation.end, operation.code, operation.ended_serial = end, code, self.ended_count
+        if end is not End.INFO:
+            operation.ended_ns = at_ns
 
     def of(self, *verbs: Verb) -> list[Operation]:
         """The operations of some verbs, in order."""

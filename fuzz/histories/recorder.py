@@ -56,9 +56,8 @@ class Recorder:
         return operation
 
     def _end(self, operation: Operation, end: End, code: str) -> None:
-        operation.end, operation.code, now = end, code, self.clock_ns()
-        if end is not End.INFO:
-            operation.ended_ns = now
+        now = self.clock_ns()
+        self.history.end(operation, end, code, now)
         self._say(lambda: end_line(operation, now))
 
     def _say(self, line: Callable[[], str]) -> None:

@@ -20,7 +20,7 @@ _Place = tuple[int, Operation]
 def disordered_polls(found: Sightings) -> Iterator[Finding]:
     """All three kinds."""
     reached: dict[tuple[str, Slot], _Place] = {}
-    ordered = sorted(found.history.of(Verb.POLL, Verb.ASSIGN), key=_order)
+    ordered = sorted(found.history.of(Verb.POLL, Verb.ASSIGN), key=lambda one: (one.ended_ns, one.ended_serial))
     for operation in ordered:
         if not operation.is_ok:
             continue
@@ -41,11 +41,6 @@ def disordered_polls(found: Sightings) -> Iterator[Finding]:
             if before is not None and begin is not None:
                 yield from _between(found, operation, slot, before, begin)
             reached[key] = part["position"], operation
-
-
-def _order(one: Operation) -> tuple[int, bool, int]:
-    """By when it ended; what is assigned at the moment of a reading was assigned before it."""
-    return one.ended_ns, one.verb is Verb.POLL, one.serial
 
 
 def _within(operation: Operation, messages: list[tuple[int, str]], slot: Slot) -> Iterator[Finding]:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from goqueue.fuzz.histories.form import lines_of, read_history
+from goqueue.fuzz.histories.judge import judge
 from goqueue.fuzz.histories.operation import Verb
 from goqueue.fuzz.histories.verdict import Result
 from tests.fuzz.histories.story import TOPIC, Story
@@ -216,6 +218,16 @@ def assigned_anew(story: Story) -> None:
     story.poll("r", None, "a", "b", "c")
 
 
+def read_anew_at_the_moment_of_another_reading(story: Story) -> None:
+    """A reader has two readings under way, both end at one moment, and between them it goes elsewhere."""
+    story.publish("p", 3, "d")
+    readings = [story.begin("r", Verb.POLL, group="") for _ in range(2)]
+    part = {"topic": TOPIC, "partition": 0, "begin": 3, "position": 4, "messages": [(3, "d")]}
+    story.recorder.ok(readings[0], parts=[part])
+    story.recorder.note("r", Verb.ASSIGN, group="", partitions=[(TOPIC, 0)])
+    story.recorder.ok(readings[1], parts=[part])
+
+
 def there_is_nothing_in_a_gap(story: Story) -> None:
     story.publish("p", 9, "z")
     story.poll("r", 3, "z", at=9)
@@ -272,8 +284,8 @@ def acknowledged_by_one_node(story: Story) -> None:
     "add",
     [
         numbers_are_missing, outcome_is_unknown, sent_again_after_a_refusal, begins_in_the_middle, assigned_anew,
-        there_is_nothing_in_a_gap, batch_whose_other_half_nobody_came_to, one_of_a_batch_is_a_dead_letter,
-        commit_under_way_is_seen_or_not,
+        read_anew_at_the_moment_of_another_reading, there_is_nothing_in_a_gap,
+        batch_whose_other_half_nobody_came_to, one_of_a_batch_is_a_dead_letter, commit_under_way_is_seen_or_not,
         commit_below_changes_nothing, commit_that_was_refused, topic_that_forgets, topic_that_was_deleted,
         acknowledged_by_one_node,
     ],
@@ -282,6 +294,7 @@ def test_what_is_allowed_is_no_anomaly(add: Callable[[Story], None]) -> None:
     story = plain()
     add(story)
     assert story.verdict().text().splitlines()[0] == "verdict: valid", story.verdict().text()
+    assert judge(read_history(lines_of(story.recorder.history))) == story.verdict()
 
 
 def test_a_finding_names_the_operations_in_order() -> None:
