@@ -28,7 +28,7 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.verbs import Code, Outcome, Refusal
 
 _SPOKEN = JoinGroup | GroupHeartbeat | WatchGroup | RevokePartitions | CommitOffsets | LeaveGroup
 _GONE = (Code.UNKNOWN_MEMBER, Code.FENCED_INSTANCE, Code.GROUP_NOT_FOUND)
@@ -86,7 +86,7 @@ class Memberships:
     dismissed: Seat | None = None
     # What a member that has just joined under a name of its own had under it, and was not given.
     withheld: list[Slot] = field(factory=list)
-    # By group and name: the requests to join that have had no answer.
+    # By group and name: the requests to join that have had no answer, or one that leaves open what became of them.
     _joining: dict[tuple[str, str], set[int]] = field(factory=dict)
 
     def seat(self, group: str, member_id: str) -> Seat | None:
@@ -139,7 +139,7 @@ class Memberships:
     def answered(self, serial: int, count: int, asked_at: int, now: int, request: Request, reply: Reply) -> None:
         """An answer to the request of that serial number, when there were `count` requests."""
         self.dismissed, self.withheld = None, []
-        if isinstance(request, JoinGroup):
+        if isinstance(request, JoinGroup) and not _is_in_doubt(reply):
             self._has_arrived(serial, request)
         if isinstance(request, DeleteGroup) and reply is None:
             gone = self.groups.pop(request.group, {})
@@ -214,6 +214,11 @@ class Memberships:
                 seat.holds[slot] = Hold(seat.generation, asked_at, count)
             else:
                 hold.told = asked_at
+
+
+def _is_in_doubt(reply: Reply) -> bool:
+    """Whether a request may yet be carried out, though it was answered."""
+    return isinstance(reply, Refusal) and reply.outcome is Outcome.UNKNOWN
 
 
 def slots_of(partitions: Partitions) -> list[Slot]:
