@@ -52,6 +52,8 @@ class Seat:
     eager: bool
     timeout_ns: int
     heard: int
+    # How many requests there were when it was told that it is a member.
+    since: int = 0
     generation: int = 0
     holds: dict[Slot, Hold] = field(factory=dict)
     # Of every partition that it ever had: the number of requests there were when it was last told, and the generation.
@@ -180,16 +182,26 @@ class Memberships:
         seat = seats.get(reply.member_id)
         if seat is None:
             timeout_ns = request.session_timeout_ms * 1_000_000
-            seat = Seat(reply.member_id, request.instance_id, request.eager, timeout_ns, asked_at)
+            seat = Seat(reply.member_id, request.instance_id, request.eager, timeout_ns, asked_at, count)
             seats[reply.member_id] = seat
             seat.rivals |= self._joining.get((request.group, request.instance_id), set())
             for one in seats.values():
                 if request.instance_id and one is not seat and one.instance_id == request.instance_id:
-                    self._inherit(one, serial, now, reply)
-                    one.gone = one.ended = one.ended or serial
+                    self._follow(one, seat, serial, now, reply)
         self._heard(seat, serial, asked_at)
         seat.generation = reply.generation
         self._told(seat, serial, count, asked_at, reply.assigned, {} if request.eager else reply.to_revoke)
+
+    def _follow(self, former: Seat, seat: Seat, serial: int, now: int, reply: Joined) -> None:
+        """Two members of one name: the one that was asked for once the other was known has taken its place.
+
+        Where both were asked for at a time, either may have. Who is answered from here on is the one that is left.
+        """
+        if serial > former.since:
+            self._inherit(former, serial, now, reply)
+            former.gone = former.ended = former.ended or serial
+        else:
+            former.gone = seat.gone = seat.since
 
     def _inherit(self, former: Seat, serial: int, now: int, reply: Joined) -> None:
         """What a member has in a generation, the next one of its name has."""
