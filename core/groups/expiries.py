@@ -7,9 +7,10 @@ which there was none counts. A group with members is forgotten never. What ends 
 had deleted it.
 
 The wall clock may be set, and no jump of it may end a group before its time. So how long ago something was is counted
-by the clock of the process as well, from what the wall said when this coordinator began, and the shorter of the two
-counts; and what is written down is the later of the two. A jump may make a group stay longer, by as much as it was.
-Whoever begins to coordinate while the wall is ahead of the true time cannot know that.
+by the clock of the process as well, from what the wall said when the process first had a coordinator, and the shorter
+of the two counts; and what is written down is the later of the two. A coordinator that begins anew in the same process,
+since its disk failed say, keeps that: the wall may have been set meanwhile. A jump may make a group stay longer, by as
+much as it was. A process that begins while the wall is wrong cannot know that.
 
 Invariant: just those groups are watched that have no members.
 """
@@ -39,13 +40,14 @@ class Expiries:
     # Their names, until they were told.
     forgotten: list[str] = field(factory=list)
     _alarms: Alarms[str] = field(factory=Alarms)
-    # What the wall said at the process's beginning, as it stood when this coordinator began.
+    # What the wall said at the process's beginning, as it stood when its first coordinator began.
     _origin_ms: int | None = None
 
     def begin(self) -> None:
         """Another coordinator begins, on this node or after it."""
         self._alarms = Alarms()
-        self._origin_ms = self._clock.wall_ms(0)
+        if self._origin_ms is None:
+            self._origin_ms = self._clock.wall_ms(0)
 
     # --- the calendar
 

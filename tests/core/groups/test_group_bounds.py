@@ -64,6 +64,11 @@ class Coordinated:
         self.now = 0
         self.begin()
 
+    def begin_anew(self) -> None:
+        """The process lives on, and reads its journal once more."""
+        self.coordinator.restore(self.now, self.journal)
+        self.take()
+
     def set_clock(self, by_ms: int) -> None:
         """Somebody sets the wall clock."""
         self.wall_ms += by_ms
@@ -329,6 +334,21 @@ def test_a_clock_that_goes_back_before_a_restart_ends_nothing_early() -> None:
     assert coordinated.names() == ["g"]
     coordinated.let_pass(DAY)
     assert coordinated.names() == []
+
+
+@pytest.mark.parametrize("by_days", [400, -400, 30, -3])
+def test_a_process_that_lives_on_knows_better_than_the_wall_when_it_coordinates_again(by_days: int) -> None:
+    coordinated = Coordinated()
+    coordinated.leave("before", coordinated.join("before"))
+    coordinated.set_clock(by_days * DAY_MS)
+    coordinated.begin_anew()
+    coordinated.leave("after", coordinated.join("after"))
+    coordinated.let_pass(6 * DAY)
+    assert coordinated.names() == ["after", "before"]
+    coordinated.set_clock(-by_days * DAY_MS)
+    coordinated.begin_anew()
+    coordinated.let_pass(DAY - HOUR)
+    assert coordinated.names() == ["after", "before"]
 
 
 def test_a_group_may_be_kept_for_longer_or_shorter_than_others() -> None:
