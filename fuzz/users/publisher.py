@@ -25,6 +25,8 @@ _TIME_MS = 1_700_000_000_000
 _ANSWERED_NS = 15_000 * MS
 # What was sent before, and has to be given up first, no more stands before what is sent then.
 _SETTLED_NS = 4_000 * MS
+# The library says so soon after the time of a message is over.
+_EXPIRED_NS = 1_000 * MS
 _LATE = (DELIVERY_TIMEOUT, CONNECTION_LOST, DEADLINE_EXCEEDED)
 _KEYS = (None, None, b"a", b"b", b"c")
 
@@ -53,6 +55,8 @@ class Publisher(Program):
         self.open: list[Sent] = []
         # What took too long or failed though nothing fails any more, by topics.
         self.flaws: list[tuple[str, str]] = []
+        # Topics in which some message failed for good that may be stored, while what was sent by then has no outcome.
+        self._doubted: set[str] = set()
         self.is_idempotent = random.random() < 0.9
         self._count = 0
         # Memory is short in some: a buffer of a batch or two, and batches of a message or two.
@@ -111,7 +115,7 @@ class Publisher(Program):
         left: list[Sent] = []
         for sent in self.open:
             if not sent.pending.done:
-                if self.calm_since is not None and self.world.now > max(sent.since, self.calm_since) + _ANSWERED_NS:
+                if self._is_late(sent):
                     said = f"nothing fails, and {sent.name!r} of {sent.since} has no answer by {self.world.now}"
                     self.flaws.append((sent.topic, said))
                 left.append(sent)
@@ -119,9 +123,30 @@ class Publisher(Program):
             try:
                 self.published[sent.name] = sent.pending.result()
             except ClientError as error:
-                self.world.count(f"unpublished {error.code}")
-                if error.outcome is Outcome.NONE:
-                    self.undone.add(sent.name)
-                if self.calm_since is not None and sent.since > self.calm_since + _SETTLED_NS and error.code in _LATE:
-                    self.flaws.append((sent.topic, f"nothing fails, and {sent.name!r} is not published: {error}"))
+                self._failed(sent, error)
         self.open = left
+        self._doubted &= {sent.topic for sent in left}
+
+    def _is_late(self, sent: Sent) -> bool:
+        """Whether a message without an answer should have one.
+
+        Behind one that failed for good and may be stored, others that may be stored have to wait for their numbers'
+        sake until their time is over, and what comes after them waits as well.
+        """
+        if self.calm_since is None:
+            return False
+        until = max(sent.since, self.calm_since) + _ANSWERED_NS
+        if sent.topic in self._doubted:
+            until = max(until, sent.since + self._terms.session.delivery_timeout_ns + _EXPIRED_NS)
+        return self.world.now > until
+
+    def _failed(self, sent: Sent, error: ClientError) -> None:
+        self.world.count(f"unpublished {error.code}")
+        if error.outcome is Outcome.NONE:
+            self.undone.add(sent.name)
+        if error.code not in _LATE:
+            if error.outcome is Outcome.UNKNOWN and self.is_idempotent:
+                self._doubted.add(sent.topic)
+        elif self.calm_since is not None and sent.since > self.calm_since + _SETTLED_NS:
+            if sent.topic not in self._doubted:
+                self.flaws.append((sent.topic, f"nothing fails, and {sent.name!r} is not published: {error}"))

@@ -1,6 +1,8 @@
 """Programs of simulated worlds use the real client library: what they do there, and that a seed decides all of it."""
 
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -8,12 +10,15 @@ from goqueue.core.client.failure import CONNECTION_LOST, Failure
 from goqueue.core.client.membership import Standing
 from goqueue.core.client.work_session import WorkSession, WorkTerms
 from goqueue.core.groups.verbs import GroupMode, JoinGroup
+from goqueue.core.verbs import Outcome
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants.clusters import short_worlds
 from goqueue.fuzz.sim import run_world
 from goqueue.fuzz.users.loop import SimulatedLoop
+from goqueue.fuzz.users.publisher import Publisher, Sent
 from goqueue.fuzz.world import World
 from goqueue.transports.client.brokers import Brokers
+from goqueue.transports.client.errors import ClientError
 from goqueue.transports.client.leased_message import LeasedMessage
 from goqueue.transports.client.work_stream import WorkStream
 from tests.core.client.leased_parts import NOW_MS, SECOND, batch, part
@@ -77,3 +82,33 @@ def test_a_member_that_cannot_connect_hands_back_in_time_what_it_holds_and_waits
         pass
     assert session.handed_back == 3
     loop.end()
+
+
+def sent(name: bytes, since_s: int, error: ClientError | None = None) -> Sent:
+    """A message without an answer, or one that failed."""
+
+    def fail() -> None:
+        assert error is not None
+        raise error
+
+    pending: Any = SimpleNamespace(done=error is not None, result=fail)
+    return Sent(name, "t0", pending, since_s * SECOND, is_later=False)
+
+
+@pytest.mark.parametrize(("outcome", "patience_s"), [(Outcome.NONE, 15), (Outcome.UNKNOWN, 61)])
+def test_what_waits_behind_one_that_failed_and_may_be_stored_has_its_own_time(
+    outcome: Outcome, patience_s: int
+) -> None:
+    """Others in doubt behind it keep their numbers until their time is over; no other failure excuses anybody."""
+    world = World(1, Options(producers=0, consumers=0))
+    # One that gives each message a minute.
+    publisher = Publisher(world, "x0", Random(2))
+    publisher.is_idempotent, publisher.calm_since = True, 0
+    refused = ClientError("too far ahead", "invalid_timestamp", outcome=outcome)
+    publisher.open = [sent(b"refused", 100, refused), sent(b"behind", 100)]
+    world.now = (100 + patience_s) * SECOND
+    publisher.look()
+    assert publisher.flaws == []
+    world.now += 1
+    publisher.look()
+    assert len(publisher.flaws) == 1
