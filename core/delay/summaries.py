@@ -24,12 +24,13 @@ from goqueue.core.wishes import RollSide, TrimSide
 
 
 def candidates(stream: Partition) -> list[int]:
-    """Return the offsets at which a summary may begin, in ascending order.
+    """Return the offsets at which a summary may begin that can be read, in ascending order.
 
     The log of a replica has other segments than that of the leader that it was copied from: it may begin within one.
+    And a segment may begin with what the other replicas do not have yet: whoever reads there finds nothing.
     """
-    log = stream.log
-    return [segment.base for segment in log.segments if segment.size and segment.base >= log.start_offset]
+    log, end = stream.log, stream.high_watermark
+    return [segment.base for segment in log.segments if segment.size and log.start_offset <= segment.base < end]
 
 
 @define(eq=False)

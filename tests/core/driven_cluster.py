@@ -13,6 +13,7 @@ from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
+from goqueue.core.thresholds import OF_BROKERS
 from goqueue.core.verbs import Caller, Refusal
 from goqueue.storage.lives import begin_life
 from goqueue.storage.node_disk import NodeDisk
@@ -30,6 +31,8 @@ _VAIN_MAX = 100
 
 class DrivenMember:
     """One node of a cluster, with its disk, alive or not."""
+
+    thresholds = OF_BROKERS
 
     def __init__(
         self, node_id: str, founders: list[str], rack: str, recorded: Callable[[Node], Node], *, disk_id: str = ""
@@ -70,6 +73,7 @@ class DrivenMember:
             synced=before.lives,
         )
         options = NodeOptions(self.node_id, "1.0", 1, seed=hash_of(self.node_id, self.incarnation), cluster=cluster)
+        options.thresholds = self.thresholds
         options.secrets = seeded_secrets(options.seed)
         self.node = self._recorded(Node(options, Clock(now, WALL_MS + now // _MS), now))
         self.node_disk = NodeDisk(self.node, store, self.reports.append)

@@ -10,8 +10,19 @@ from goqueue.core.delay.verbs import (
     ListDelayed,
     RescheduleDelayed,
 )
-from goqueue.core.verbs import Code, NewRecord, Publish, Published, PublishReply, Refusal
-from tests.core.driven_cluster import DrivenCluster
+from goqueue.core.thresholds import Thresholds
+from goqueue.core.verbs import (
+    Acks,
+    Code,
+    DescribePartitions,
+    NewRecord,
+    PartitionReply,
+    Publish,
+    Published,
+    PublishReply,
+    Refusal,
+)
+from tests.core.driven_cluster import DrivenCluster, DrivenMember
 from tests.core.test_clustered_nodes import read, with_topic
 
 PARTITIONS = 3
@@ -152,3 +163,47 @@ def test_a_leader_that_was_out_of_office_for_long_moves_what_is_due_as_soon_as_i
     cluster.advance(1_000)
     assert cluster.leader("orders") == leader
     assert read(cluster, leader) == [b"one"]
+
+
+def test_a_schedule_with_segments_that_others_do_not_have_yet_is_read_as_soon_as_they_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing of them can be read meanwhile: a leader that looks there for a summary takes that for damage."""
+    monkeypatch.setattr(DrivenMember, "thresholds", Thresholds(side_segment_bytes=1_000))
+    cluster = with_topic(replicas=2, min_insync_replicas=2)
+    leader = cluster.leader("orders")
+    # The first one has the schedule made, and may be refused meanwhile.
+    cluster.ask(leader, Publish("orders", [NewRecord(None, b"first", delay_ms=1)]))
+    cluster.advance(2_000)
+    later(cluster, leader, 3_000, b"due", partition=0)
+    [other] = [name for name in cluster.node(leader).peers() if name in replicas(cluster)]
+    cluster.kill(other)
+    values = [b"%03d" % at + bytes(300) for at in range(20)]
+    for value in values:
+        cluster.ask(leader, Publish("orders", [NewRecord(None, value, delay_ms=60_000)], acks=Acks.LEADER))
+    cluster.advance(40_000)
+    cluster.start(other)
+    cluster.until(lambda: len(in_sync(cluster)) == 2)
+    cluster.advance(1_500)
+    assert b"due" in read(cluster, leader)
+    cluster.advance(60_000)
+    assert sorted(one for one in read(cluster, leader) if one != b"first") == sorted([b"due", *values])
+
+
+def replicas(cluster: DrivenCluster) -> list[str]:
+    """The nodes that have the partition."""
+    return described(cluster).replicas
+
+
+def in_sync(cluster: DrivenCluster) -> list[str]:
+    """Those of them that have all of it."""
+    return described(cluster).isr
+
+
+def described(cluster: DrivenCluster) -> PartitionReply:
+    """What is said of the partition."""
+    reply = cluster.answer(cluster.living()[0], DescribePartitions("orders"))
+    assert isinstance(reply, list)
+    [found] = reply
+    assert isinstance(found, PartitionReply)
+    return found
