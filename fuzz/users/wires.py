@@ -144,6 +144,9 @@ class Wires:
         while not process.is_up and process.node_id in self._silent:
             # TCP asks again until the machine is back.
             await loop.pause(_ASK_AGAIN_NS)
+        if world.machine_at(host) is not process:
+            # The machine is back under another name, and nobody answers under this one.
+            await loop.parking().wait()
         if not process.is_up or process.is_stopping:
             raise ConnectionRefusedError(111, "Connection refused")
         wire = Wire(loop.name, process, process.life)

@@ -22,6 +22,8 @@ PLAIN = (
     "founders",
     "grows",
     "p_topic_change",
+    "groups_max",
+    "offsets_max",
 )
 
 
