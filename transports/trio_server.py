@@ -107,8 +107,9 @@ class Server:
         # Which of this machine's addresses each connection arrived at, by the peer's address.
         self._arrived_at: dict[str, str] = {}
         self._connection_count = 0
-        self._drivers: set[Http1Driver | Http2Driver] = set()
-        self._undecided: set[trio.CancelScope] = set()
+        # In the order in which they came, so that a simulated server ends them in the same order every time.
+        self._drivers: dict[Http1Driver | Http2Driver, None] = {}
+        self._undecided: dict[trio.CancelScope, None] = {}
         self._accepting = trio.CancelScope()
         self._draining = False
         self._emptied = trio.Event()
@@ -240,13 +241,13 @@ class Server:
         else:
             room = self._room_of(address)
             driver = Http1Driver(secured, self._edge, self._limits.http1, room, share, address, host)
-        self._drivers.add(driver)
+        self._drivers[driver] = None
         if self._draining:
             driver.drain()
         try:
             await driver.run(received)
         finally:
-            self._drivers.discard(driver)
+            self._drivers.pop(driver, None)
             self._arrived_at.pop(address, None)
             if isinstance(driver, Http2Driver) and driver.has_flooded:
                 self._offenders.note(now_ns(), peer_host)
@@ -256,7 +257,7 @@ class Server:
         limits = self._limits.http1
         received = b""
         with trio.move_on_after(limits.idle_ns / SECOND_NS) as scope:
-            self._undecided.add(scope)
+            self._undecided[scope] = None
             try:
                 while len(received) < len(PREFACE) and PREFACE.startswith(received):
                     more = await stream.receive_some(limits.read_bytes)
@@ -268,7 +269,7 @@ class Server:
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 return None
             finally:
-                self._undecided.discard(scope)
+                self._undecided.pop(scope, None)
         return None if scope.cancelled_caught else received
 
     async def _secure(self, stream: trio.SocketStream, tls: ssl.SSLContext) -> ByteStream | None:
