@@ -33,7 +33,7 @@ class Thresholds:
     # What a topic asks for may be less.
     segment_bytes: int = SEGMENT_BYTES_MAX
     index_interval_bytes: int = 1 << 24
-    # So does the log of the metadata, which is trimmed by whole segments as well.
+    # The log of the metadata begins another segment after so many bytes. It is trimmed by whole segments.
     metadata_segment_bytes: int = 1 << 30
     # A log writes a checkpoint after so many bytes in one segment.
     checkpoint_bytes: int = 64 << 20

@@ -21,7 +21,7 @@ class Descriptor(Protocol):
         ...
 
     def write(self, pieces: Sequence[Readable]) -> int:
-        """Write from the beginning of these pieces; how many bytes, one at least."""
+        """Write the pieces to the descriptor, in order. Return the number of bytes written, at least one."""
         ...
 
     async def until_readable(self) -> None:
@@ -59,7 +59,7 @@ class SocketDescriptor:
 
 
 def descriptor_of(stream: ByteStream) -> Descriptor | None:
-    """The descriptor of a plain socket; None for any other stream, TLS for one."""
+    """Return the descriptor of a plain socket, or None for any other stream, such as TLS."""
     if not isinstance(stream, trio.SocketStream):
         return None
     own: Descriptor | None = getattr(stream.socket, "descriptor", None)

@@ -51,7 +51,7 @@ _PAUSE_NS = 200 * _MS
 _LONG_PAUSE_NS = 5_000 * _MS
 # An answer that does not come was lost with whoever was to give it.
 _LOST_NS = 2_000 * _MS
-# After so many times the span that makes others take a node for dead, it may have been forgotten.
+# A node that no controller answers for this many times `dead_ns` assumes that it may have been forgotten.
 _UNHEARD = 2
 _DISPLACED_MAX = 3
 _DISPLACED_NS = 60_000 * _MS
@@ -272,7 +272,7 @@ class Attendance:
         """Streams are no concern of this room."""
 
     def regained(self, now: int) -> None:
-        """This room is who says so."""
+        """Do nothing: this room itself decides whether the node may lead."""
 
     def clock_jumped(self, now: int) -> None:
         """The wall clock is no concern of this room."""

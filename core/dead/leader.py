@@ -349,7 +349,7 @@ class DeadLeader:
         """There may be more to read in a stream; what is dead lies where it was read already."""
 
     def regained(self, now: int) -> None:
-        """This node may act as a leader again: what was refused because it might not is asked again at once."""
+        """This node may lead again. The room repeats at once the requests that were refused meanwhile."""
         for slot in self._paused:
             self._carriers[slot].renew()
 

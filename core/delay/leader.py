@@ -390,7 +390,7 @@ class DelayLeader:
             self._busy[slot] = None
 
     def regained(self, now: int) -> None:
-        """This node may act as a leader again: what was refused because it might not is asked again at once."""
+        """This node may lead again. The room repeats at once the requests that were refused meanwhile."""
         for slot, calendar in self._calendars.items():
             calendar.renew(now)
             self._busy[slot] = None
