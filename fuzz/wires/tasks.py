@@ -99,6 +99,8 @@ class Tasks:
             run_sync_soon_not_threadsafe=self._turns.append,
             done_callback=self._ended,
             clock=self._clock,
+            # Otherwise each signal, as the watchdog's ticks of the CPU's clock, would be one more task that runs.
+            host_uses_signal_set_wakeup_fd=True,
         )
         self._run_on()
 

@@ -1,6 +1,7 @@
 """Worlds with transports inside: bytes through simulated sockets, the same for the same seed."""
 
 import os
+import signal
 import subprocess
 import sys
 from random import Random
@@ -70,6 +71,20 @@ def test_the_same_seed_gives_the_same_digest_with_other_hashes_and_after_other_w
     ran = [sys.executable, "-c", DIGEST]
     there = subprocess.run(ran, env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True)
     assert there.stdout.strip() == here
+
+
+def test_signals_to_the_process_change_nothing_in_a_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The watchdog's ticks of the processor's clock come at other moments in each run.
+    quiet = run_world(3, options=calling()).digest
+    step, steps = World.step, iter(range(1 << 60))
+
+    def signalled(world: World, until: int | None = None) -> bool:
+        if next(steps) % 7 == 0:
+            signal.raise_signal(signal.SIGPROF)
+        return step(world, until)
+
+    monkeypatch.setattr(World, "step", signalled)
+    assert run_world(3, options=calling()).digest == quiet
 
 
 def test_a_world_that_ends_early_leaves_no_loop_behind() -> None:
