@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from goqueue.core.calls import Reply, Request
-from goqueue.core.dead.verbs import BrowseDead
+from goqueue.core.dead.verbs import BrowseDead, ListRedrives
 from goqueue.core.verbs import DescribePartitions, Fetch, Fetched, ListTopics, PartitionReply, Refusal, TopicReply
 from goqueue.fuzz.checkers.delays import Delays
 from goqueue.fuzz.checkers.endings import Endings
@@ -52,6 +52,8 @@ class Draining:
         topics = self._ask(ListTopics())
         if not isinstance(topics, list):
             return f"there are no topics to be had: {topics}"
+        # What was sent back or purged is not to be among the letters that are browsed next.
+        self._ask(ListRedrives())
         for topic in topics:
             assert isinstance(topic, TopicReply)
             self._read(topic.name, is_letters=topic.name.endswith(LETTERS_ENDING))

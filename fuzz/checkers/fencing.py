@@ -9,13 +9,24 @@ from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
 from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, ResetOffsets
 from goqueue.core.verbs import Code, Refusal
-from goqueue.fuzz.checkers.checker import Checker
+from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.memberships import Seat
 
 
 class Fencing(Checker):
     """Judges answers to the commits of members."""
+
+    def __init__(self, sight: Sight) -> None:
+        super().__init__(sight)
+        # By name: the id of a topic, and the first request by which it was there.
+        self._since: dict[str, tuple[int, int]] = {}
+
+    def asked(self, asked: Asked) -> None:
+        """What a member has of a topic, it has not of the next one of its name."""
+        for name, topic_id in self.sight.topic_ids().items():
+            if self._since.get(name, (0, 0))[0] != topic_id:
+                self._since[name] = topic_id, asked.serial
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Judge each partition by itself."""
@@ -26,10 +37,11 @@ class Fencing(Checker):
             self._judge(asked, request, reply)
 
     def _check_free(self, asked: Asked, request: ResetOffsets) -> None:
+        _, since = self._since.get(request.topic, (0, 0))
         for seat in self.history.memberships.groups.get(request.group, {}).values():
             for slot, hold in seat.holds.items():
                 is_meant = slot[0] == request.topic and (not request.partitions or slot[1] in request.partitions)
-                if is_meant and hold.serial < asked.serial and seat.has(slot, self.sight.now):
+                if is_meant and since <= hold.serial < asked.serial and seat.has(slot, self.sight.now):
                     raise Violation(f"{slot} of {request.group} was reset, and {seat.member_id} has it")
 
     def _judge(self, asked: Asked, request: CommitOffsets, reply: Reply) -> None:

@@ -5,7 +5,9 @@ reader has it, and nobody is handed what is not his. A commit lies behind nothin
 nothing fails and no reader dies, and the library commits by itself, each message is handed out once.
 """
 
+from goqueue.core.calls import Reply
 from goqueue.core.groups.verbs import CommitOffsets, ResetOffsets
+from goqueue.core.verbs import Published, PublishReply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation
 from goqueue.fuzz.users.handed import Given, Handed
@@ -19,6 +21,8 @@ class Handing(Checker):
         super().__init__(sight)
         # How far each partition is known to be done with.
         self._seen: dict[Place, int] = {}
+        # From where on each partition has what was stored once all readers had left.
+        self._behind: dict[Place, int] = {}
         self._is_reset = False
         # By name, the ids of all topics that were seen.
         self._ids: dict[str, set[int]] = {}
@@ -41,6 +45,16 @@ class Handing(Checker):
         for one in request.offsets:
             if one.topic in topics and self._is_alone(one.topic):
                 self._check_commit(asked.client, (topics[one.topic], one.partition), one.offset)
+
+    def answered(self, asked: Asked, reply: Reply) -> None:
+        """What is stored once all readers have left, since its way was long, is for nobody."""
+        if not isinstance(reply, PublishReply) or asked.topic_id is None:
+            return
+        if all(user.is_over for user in self.sight.users if isinstance(user, Reader)):
+            for one in reply.results:
+                if isinstance(one, Published):
+                    place = asked.topic_id, one.partition
+                    self._behind[place] = min(one.offset, self._behind.get(place, one.offset))
 
     def _is_alone(self, name: str) -> bool:
         """Whether there never was another topic of a name: readers know their places by names."""
@@ -104,5 +118,7 @@ class Handing(Checker):
             if not self._keeps(place) or place[0] not in read:
                 continue
             for offset, message in promised.items():
-                if message.client != HEALER and message.is_strong and message.name not in self._handed.times:
+                if offset >= self._behind.get(place, offset + 1) or message.client == HEALER:
+                    continue
+                if message.is_strong and message.name not in self._handed.times:
                     raise Violation(f"{message.name!r} at {offset} of {place} was handed to no reader of the library")

@@ -140,6 +140,11 @@ def _power(random: Random, options: Options) -> None:
         # The last one in sync goes on alone, and loses what its disk has not synced.
         options.replicas_max, options.min_insync = random.choice((2, 2, 3)), 1
         options.fsyncs = random.choice((options.fsyncs, ("interval", "none"), ("none",)))
+        if random.random() < 0.6:
+            # There is time for the others to be dropped from those in sync, and back, before the next of it.
+            options.calamities, options.calamity_lasts_s = ("last", "last", "kill"), (4.0,)
+            options.calamity_ns, options.replicas_max = 5_000_000_000, 2
+            options.think_ns = min(options.think_ns, 100_000_000)
 
 
 def _metadata(random: Random, options: Options) -> None:

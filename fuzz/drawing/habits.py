@@ -4,6 +4,9 @@ from random import Random
 
 from goqueue.fuzz.options import Options
 
+# Works that have programs of their own, or no time for any.
+_IN_HASTE = ("lanes", "letters", "programs", "quiet")
+
 
 def draw_thresholds(random: Random, options: Options) -> None:
     """What only large brokers do, in most worlds."""
@@ -38,6 +41,10 @@ def draw_wires(random: Random, options: Options) -> None:
     options.window_bytes = random.choice((0, 65_535, 65_535))
     if options.nodes > 1:
         options.peer_bytes = random.random() < 0.2
+    elif options.wire and not options.profile.startswith(_IN_HASTE) and random.random() < 0.4:
+        # More than a window goes through each stream, and it is given back again and again.
+        options.window_bytes, options.value_bytes_max, options.p_batch = 65_535, 20_000, 1.0
+        options.in_flight_max, options.steps = 10, max(options.steps, 1_000)
 
 
 def draw_visitors(random: Random, options: Options) -> None:
@@ -51,7 +58,7 @@ def draw_visitors(random: Random, options: Options) -> None:
 
 def draw_programs(random: Random, options: Options) -> None:
     """Programs that use the client library, in a third of the worlds; they live by the tenth of a second."""
-    if random.random() >= 1 / 3:
+    if random.random() >= 1 / 3 or options.profile.startswith(_IN_HASTE):
         return
     programs = ((1, 1, 0), (1, 2, 0), (1, 3, 0), (1, 0, 1), (1, 0, 2), (2, 0, 0), (1, 1, 1))
     options.publishers, options.readers, options.laborers = random.choice(programs)

@@ -75,7 +75,7 @@ def draw_options(random: Random) -> Options:
     draw_visitors(random, options)
     draw_thresholds(random, options)
     draw_node_faults(random, options)
-    if random.random() < 0.8:
+    if random.random() < 0.9:
         draw_profile(random, options)
     draw_wires(random, options)
     draw_programs(random, options)

@@ -4,7 +4,7 @@ from goqueue.core.calls import Reply
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.groups.records import GROUPS_CODEC, GroupRecord, MemberRecord, OffsetRecord, read_key
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, DeleteGroup, Joined, JoinGroup
+from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, DeleteGroup, Joined, JoinGroup, ResetOffsets
 from goqueue.core.partition.partition import Partition
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
@@ -19,6 +19,9 @@ class Commits(Checker):
         self._tape = Tape()
         # By group, topic and partition: how far it was ever committed. To commit less changes nothing.
         self._offsets: dict[tuple[str, str, int], int] = {}
+        # How far each is by the last record, and in which groups a request may lead offsets back, by its number.
+        self._last: dict[tuple[str, str, int], int] = {}
+        self._shaking: dict[int, str] = {}
         self._members: set[tuple[str, str]] = set()
         self._gone: set[str] = set()
 
@@ -46,15 +49,30 @@ class Commits(Checker):
             self._gone.add(about)
         elif isinstance(record, OffsetRecord):
             self._offsets[about] = max(record.offset, self._offsets.get(about, -1))
+            before = self._last.get(about, -1)
+            if record.offset < before and about[0] not in self._shaking.values():
+                raise Violation(
+                    f"the journal has {about} at {before}, then at {record.offset}, and nobody has reset it"
+                )
+            self._last[about] = record.offset
+        else:
+            self._last.pop(about, None)
+
+    def asked(self, asked: Asked) -> None:
+        """Who resets offsets, or commits without being a member, may lead them back."""
+        request = asked.request
+        if isinstance(request, ResetOffsets) or (isinstance(request, CommitOffsets) and not request.member_id):
+            self._shaking[asked.to] = request.group
 
     def answered(self, asked: Asked, reply: Reply) -> None:
         """Hold what a group is told against the journal."""
         request = asked.request
-        if not isinstance(request, CommitOffsets | JoinGroup | DeleteGroup):
+        if not isinstance(request, CommitOffsets | JoinGroup | DeleteGroup | ResetOffsets):
             return
         broker = self.sight.broker(asked.node_id)
         if broker is not None:
             self._read(broker, self.sight.led_streams(broker))
+        self._shaking.pop(asked.to, None)
         if isinstance(request, CommitOffsets) and isinstance(reply, CommittedOffsets):
             refused = {(one.topic, one.partition) for one in reply.refusals}
             for one in request.offsets:

@@ -24,6 +24,8 @@ from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Re
 from goqueue.fuzz.options import Options
 
 _BEYOND = 1_000
+# Of a process that strays: how many of its commits are not as they should be.
+_P_STRAY_COMMIT = 0.3
 _CALM_WAIT_NS = 400_000_000
 
 
@@ -125,13 +127,19 @@ class Reading:
             return None
         span_ns = 10_000_000 if self.is_calm else self._options.think_ns
         self._commit_at = now + self._random.randint(0, 4 * span_ns)
-        if not self.is_calm and self._random.random() < 3 * self._options.p_stray:
+        if not self.is_calm and self._options.p_stray > 0 and self._random.random() < _P_STRAY_COMMIT:
             return self._stray(member_id, generation, behind)
         offsets = [PartitionOffset(*slot, place.offset) for slot, place in behind.items()]
         return self._send(CommitOffsets(self.group, member_id, generation, offsets), behind)
 
     def _stray(self, member_id: str, generation: int, behind: dict[Slot, Place]) -> Request:
         """A commit as it should not be; whatever comes of it, the right one follows."""
+        if self._random.random() < 0.3:
+            # Of a partition that maybe somebody else has.
+            topic = self._random.choice([*behind])[0]
+            foreign = topic, self._random.randrange(self._options.partitions_max)
+            if foreign not in self.places:
+                return self._send(CommitOffsets(self.group, member_id, generation, [PartitionOffset(*foreign, 1)]), {})
         shift, generations = self._random.choice(((0, 0), (0, 1), (0, -1), (-_BEYOND, 0), (_BEYOND, 0)))
         offsets = []
         for slot, place in (self.places if shift < 0 else behind).items():

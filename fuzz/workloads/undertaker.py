@@ -74,7 +74,7 @@ class Undertaker(Client):
 
     def _sieve(self) -> Sieve:
         random = self.random
-        if random.random() < 0.6:
+        if random.random() < 0.25:
             return Sieve()
         reason = random.choice(("", "rejected", "max_attempts"))
         return Sieve(reason, random.choice(("", "w0")), random.choice((None, b"a")))

@@ -1,7 +1,8 @@
-"""One leader an epoch, one controller a term, one vote a node and term, which outlives its process.
+"""One leader an epoch, one controller a term, one vote a disk and term, which outlives its process.
 
 Each is broken by two facts that cannot both be right. A node that is alone leads under one epoch in all its lives; of
-nodes among others one process leads in an epoch, since what a dead one had not synced may be gone.
+nodes among others one process leads in an epoch, since what a dead one had not synced may be gone. A node whose
+disk was replaced is another voter, and knows nothing of votes on the disk before.
 """
 
 from typing import Final
@@ -52,7 +53,7 @@ def _controllers(past: Past) -> DataFrame:
 
 
 def _voters(past: Past) -> DataFrame:
-    two = _two(past.of("voted").where(sql.col("peer") != ""), ("node", "epoch"), sql.col("peer"))
+    two = _two(past.of("voted").where(sql.col("peer") != ""), ("node", "detail", "epoch"), sql.col("peer"))
     words = sql.format_string("%s votes for %s and for %s in term %d", "node", "one.peer", "other.peer", "epoch")
     return candidates(two, words, [sql.col("one"), sql.col("other")])
 
@@ -60,7 +61,9 @@ def _voters(past: Past) -> DataFrame:
 def _forgetful(past: Past) -> DataFrame:
     """Votes that were kept, and that the next process of the node does not find."""
     votes = past.of("vote_kept", "recalled").withColumn("one", fact())
-    so_far = Window.partitionBy("node").orderBy("run", "event", "part").rowsBetween(Window.unboundedPreceding, -1)
+    so_far = (
+        Window.partitionBy("node", "detail").orderBy("run", "event", "part").rowsBetween(Window.unboundedPreceding, -1)
+    )
     kept = sql.when(sql.col("kind") == "vote_kept", sql.struct("epoch", "peer", "one"))
     known = votes.withColumn("other", sql.max(kept).over(so_far)).where(sql.col("kind") == "recalled")
     term = sql.coalesce("epoch", sql.lit(-1))

@@ -50,6 +50,11 @@ def term(node: Node) -> int:
     return node._agreement.term
 
 
+def disk(node: Node) -> str | None:
+    """The id of the disk that a node votes by; None where it has none, as a node that is alone."""
+    return node._agreement._disk_id or None
+
+
 def role(node: Node) -> Role:
     """What a node is among the voters."""
     return node._agreement._quorum.role

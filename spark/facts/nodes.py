@@ -12,7 +12,7 @@ from goqueue.core.quorum.quorum import Role
 from goqueue.core.quorum.voter_id import node_of
 from goqueue.core.ready import Ready, SaveVote
 from goqueue.core.replication.replica import Replica
-from goqueue.spark.facts.inside import all_held, role, term
+from goqueue.spark.facts.inside import all_held, disk, role, term
 from goqueue.spark.facts.listening import Errand, Hears, Listener, Stream
 from goqueue.spark.facts.notebook import Notebook
 from goqueue.spark.facts.roles import role_of
@@ -63,17 +63,17 @@ class Office(Listener):
 
     def _turned(self, node: Node, event: Event, came: Ready) -> None:
         for vote in came.votes:
-            self.notebook.note("voted", epoch=vote.term, peer=node_of(vote.vote) or None)
+            self.notebook.note("voted", epoch=vote.term, peer=node_of(vote.vote) or None, detail=disk(node))
 
     def _kept(self, node: Node, event: Event, came: object) -> None:
         vote: SaveVote = event.args[0]
-        self.notebook.note("vote_kept", epoch=vote.term, peer=node_of(vote.vote) or None)
+        self.notebook.note("vote_kept", epoch=vote.term, peer=node_of(vote.vote) or None, detail=disk(node))
 
     def _opened(self, node: Node, event: Event, came: object) -> None:
         vote = event.args[3] if event.args[0] == METADATA_STREAM and len(event.args) > 3 else None
         if event.args[0] == METADATA_STREAM:
             peer = None if vote is None else node_of(vote.vote) or None
-            self.notebook.note("recalled", epoch=None if vote is None else vote.term, peer=peer)
+            self.notebook.note("recalled", epoch=None if vote is None else vote.term, peer=peer, detail=disk(node))
 
     def _look(self, node: Node, event: Event) -> None:
         is_now = role(node)

@@ -165,9 +165,10 @@ KINDS: Final[dict[str, str]] = {
     "where it moves. Every node notes it when it learns of it: the first of them says when.",
     "standing": "It was agreed how a node stands: peer the node, cause live, draining, stopping, dead, removed or "
     "readmitted, value its incarnation where it has begun anew.",
-    "voted": "A vote was given to be kept: epoch the term, peer for whom.",
-    "vote_kept": "A vote is on the disk, and the node may tell of it: epoch the term, peer for whom.",
-    "recalled": "The node opened the log of what nodes agree on: epoch and peer of the vote that it found there.",
+    "voted": "A vote was given to be kept: epoch the term, peer for whom, detail the disk that it is kept on.",
+    "vote_kept": "A vote is on the disk, and the node may tell of it: epoch the term, peer for whom, detail the disk.",
+    "recalled": "The node opened the log of what nodes agree on: epoch and peer of the vote that it found there, "
+    "detail the disk. A node whose disk was replaced votes as another voter.",
     "elected": "The node became controller: epoch the term.",
     "deposed": "It is controller no longer: epoch the term.",
     "met": "A link to a peer is up.",

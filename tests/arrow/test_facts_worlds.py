@@ -132,14 +132,15 @@ def test_batches_of_one_epoch_are_one_behind_the_other(world: ToldWorld) -> None
 
 
 def test_a_process_finds_the_vote_that_the_one_before_it_kept(world: ToldWorld) -> None:
-    kept: dict[str, tuple[int, str]] = {}
+    kept: dict[tuple[str, str | None], tuple[int, str]] = {}
     votes = sorted(world.of("vote_kept", "recalled"), key=lambda fact: (fact["node"], fact["run"], fact["event"]))
     for fact in votes:
         vote = fact.get("epoch", -1), fact.get("peer", "")
+        voter = fact["node"], fact.get("detail")
         if fact["kind"] == "vote_kept":
-            kept[fact["node"]] = vote
-        elif fact["node"] in kept:
-            assert vote == kept[fact["node"]]
+            kept[voter] = vote
+        elif voter in kept:
+            assert vote == kept[voter]
     assert kept or not is_cluster(world) or not world.of("elected")
 
 

@@ -300,6 +300,15 @@ CASES: Final = [
         "a vote that is found again",
         [now("vote_kept", 1, epoch=7, peer="x"), now("recalled", 2, run=RUN + 1, epoch=7, peer="x")],
     ),
+    Case(
+        "a vote that another disk does not know",
+        [now("vote_kept", 1, epoch=7, peer="x", detail="old"), now("recalled", 2, run=RUN + 1, detail="new")],
+    ),
+    Case(
+        "a vote that its own disk does not know",
+        [now("vote_kept", 1, epoch=7, peer="x", detail="old"), now("recalled", 2, run=RUN + 1, detail="old")],
+        {"leaders"},
+    ),
     # --- placements, replicas
     Case(
         "one version, two placements",

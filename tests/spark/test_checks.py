@@ -27,7 +27,7 @@ WORLDS = [
     World(3, "vote-not-saved", "leaders", goes_on=True),
     World(3, nodes=1),
     World(7, nodes=1),
-    World(112, nodes=3, seconds=8),
+    World(114, nodes=3, seconds=8),
 ]
 
 OF_CLUSTERS = {plant.name: plant for plant in plants().values() if plant.nodes > 1}
