@@ -123,6 +123,8 @@ class Options:
     alters_fsync: bool = False
     p_compact: float = 0.0
     p_tombstone: float = 0.0
+    # How many keys messages have, beside none.
+    keys: int = 3
     p_resends: float = 0.0
     p_acks_none: float = 0.0
     delay_ns_max: int = 50_000

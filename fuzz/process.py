@@ -466,6 +466,8 @@ class Process:
         return self.disk.latency("sync" if isinstance(work, StreamJob) else "read")
 
     def _run(self, work: Work) -> None:
+        if self.world.trouble is not None:
+            self.world.trouble.before_work(self, work)
         if self._schedule.random() < self.world.options.p_split:
             self._go_on((work, self._slices.begin(work.run)))
         else:

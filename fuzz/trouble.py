@@ -13,6 +13,7 @@ from goqueue.core.log.segment import Segment
 from goqueue.fuzz.aiming import drawn_death
 from goqueue.fuzz.faults import OTHER_OPERATIONS
 from goqueue.storage.layout import CHECKPOINT_FILE, INDEX_ENDINGS, LOG_ENDING
+from goqueue.storage.node_disk import Compaction
 
 if TYPE_CHECKING:
     from goqueue.fuzz.process import Process
@@ -22,6 +23,7 @@ _JUMPS_MS = (-86_400_000, -5_000, -1, 1, 5_000, 3_700_000, 86_400_000)
 # A broker forgets a producer that was idle for a day; who was forgotten may not send again.
 _SHORT_JUMPS_MS = (-5_000, -1, 1, 5_000, 3_700_000)
 _PAUSES_NS = (50_000_000, 1_000_000_000, 16_000_000_000)
+_P_ROT_BEFORE = 0.5
 _ENDINGS = (LOG_ENDING, LOG_ENDING, *INDEX_ENDINGS.values())
 
 
@@ -111,7 +113,12 @@ class Trouble:
         if disk.conditions.capacity_bytes is not None and world.now >= self._full_until:
             disk.conditions.capacity_bytes = None
 
-    def _rot(self, process: "Process") -> None:
+    def before_work(self, process: "Process", work: object) -> None:
+        """Let a bit rot in what is about to be compacted, which must not be taken for sound and be sealed anew."""
+        if self._world.options.p_rot and isinstance(work, Compaction) and self._random.random() < _P_ROT_BEFORE:
+            self._rot(process, work.stream)
+
+    def _rot(self, process: "Process", stream: str = "") -> None:
         """Flip a bit of a segment that its durable checkpoint vouches for: of its batches, which are lost, or an index.
 
         What no checkpoint names yet may be torn as well as rotten, once a crash has taken the synced mark, and nothing
@@ -122,11 +129,12 @@ class Trouble:
             (topic_id, partition, segment)
             for topic_id, partition in world.sight.partitions()
             for segment in self._checkpointed(process, partition.log.stream)
+            if stream in ("", partition.log.stream)
         ]
         if not cold:
             return
         topic_id, partition, segment = random.choice(cold)
-        path = f"{partition.log.stream}/{segment.name}{random.choice(_ENDINGS)}"
+        path = f"{partition.log.stream}/{segment.name}{LOG_ENDING if stream else random.choice(_ENDINGS)}"
         durable = self._durable(process, path)
         if durable:
             position, bit = random.randrange(len(durable)), random.randrange(8)

@@ -12,6 +12,7 @@ from attrs import define
 from goqueue.core.errors import BatchError
 from goqueue.core.log.compaction import CompactionOutput, CompactionPlan, Compactor
 from goqueue.core.log.config import LogConfig
+from goqueue.core.log.segment import Segment
 from goqueue.core.records.batch import validate
 from goqueue.storage.buffers import BufferPool
 from goqueue.storage.disk import Disk
@@ -45,7 +46,7 @@ def compaction_steps(disk: Disk, plan: CompactionPlan, config: LogConfig) -> Gen
     """Carry out a plan a block at a time."""
     compactor = Compactor(plan)
     for segment in plan.inputs:
-        for block in _blocks(SegmentFiles(disk, plan.stream, segment.name), segment.size):
+        for block in _blocks(SegmentFiles(disk, plan.stream, segment.name), segment):
             for batch in block:
                 compactor.survey(batch)
             yield
@@ -55,7 +56,7 @@ def compaction_steps(disk: Disk, plan: CompactionPlan, config: LogConfig) -> Gen
             writer = SegmentWriter(disk, plan.stream, group, config)
             outputs.append(CompactionOutput(group, writer.segment))
             for segment in group:
-                for block in _blocks(SegmentFiles(disk, plan.stream, segment.name), segment.size):
+                for block in _blocks(SegmentFiles(disk, plan.stream, segment.name), segment):
                     writer.write([kept for kept in map(compactor.rewrite, block) if kept is not None])
                     yield
             outputs[-1].segment = writer.finish()
@@ -73,10 +74,11 @@ def discard(disk: Disk, stream: str, outputs: list[CompactionOutput]) -> None:
             remove_segment(disk, stream, output.segment.name)
 
 
-def _blocks(files: SegmentFiles, size: int) -> Iterator[list[memoryview]]:
+def _blocks(files: SegmentFiles, segment: Segment) -> Iterator[list[memoryview]]:
     """The batches of a segment, verified, in lists that share one block of memory."""
     buffers = BufferPool(buffer_bytes=_BLOCK_BYTES, count_max=2)
-    position, wanted = 0, _BLOCK_BYTES
+    position, wanted, size = 0, _BLOCK_BYTES, segment.size
+    offset, epoch = segment.base, -1
     while position < size:
         block = load(files, position, min(wanted, size - position), buffers, cached=False)
         batches, at, wanted = [], 0, _BLOCK_BYTES
@@ -90,6 +92,14 @@ def _blocks(files: SegmentFiles, size: int) -> Iterator[list[memoryview]]:
                     wanted = 2 * len(block)
                     break
                 raise damage(files, position + at, str(error)) from error
+            # No checksum covers these two: a leader gives them to a batch that its producer has sealed.
+            if header.base_offset < offset or header.next_offset > segment.next_offset:
+                wrong = f"expected a batch within offsets {offset} to {segment.next_offset}, found {header.base_offset}"
+                raise damage(files, position + at, wrong)
+            if header.leader_epoch < epoch:
+                wrong = f"expected leader epoch {epoch} or later, found {header.leader_epoch}"
+                raise damage(files, position + at, wrong)
+            offset, epoch = header.next_offset, header.leader_epoch
             batches.append(block[at : at + header.size])
             at += header.size
         position += at

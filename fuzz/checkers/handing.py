@@ -110,7 +110,8 @@ class Handing(Checker):
 
     def ended(self) -> None:
         """Whatever is promised was handed to somebody."""
-        if self._is_reset or not any(isinstance(user, Reader) for user in self.sight.users):
+        has_readers = any(isinstance(user, Reader) for user in self.sight.users)
+        if self._is_reset or self.history.rotten or not has_readers:
             return
         topics = self.sight.topic_ids()
         read = {topics[name] for name in topics if name.startswith("t") and self._is_alone(name)}

@@ -5,7 +5,7 @@ from random import Random
 from goqueue.fuzz.options import Options
 
 # Works that have programs of their own, or no time for any.
-_IN_HASTE = ("lanes", "letters", "programs", "quiet")
+_IN_HASTE = ("lanes", "letters", "programs", "quiet", "streams")
 
 
 def draw_thresholds(random: Random, options: Options) -> None:
@@ -41,10 +41,8 @@ def draw_wires(random: Random, options: Options) -> None:
     options.window_bytes = random.choice((0, 65_535, 65_535))
     if options.nodes > 1:
         options.peer_bytes = random.random() < 0.2
-    elif options.wire and not options.profile.startswith(_IN_HASTE) and random.random() < 0.4:
-        # More than a window goes through each stream, and it is given back again and again.
-        options.window_bytes, options.value_bytes_max, options.p_batch = 65_535, 20_000, 1.0
-        options.in_flight_max, options.steps = 10, max(options.steps, 1_000)
+    elif options.profile.startswith("streams"):
+        options.wire, options.window_bytes = "grpc", 65_535
 
 
 def draw_visitors(random: Random, options: Options) -> None:

@@ -37,6 +37,7 @@ def _segments(random: Random, options: Options) -> None:
         options.retention, options.retention_bytes = True, random.choice((1_000, 4_000))
     else:
         options.p_compact, options.p_tombstone = random.choice((0.7, 1.0)), random.choice((0.1, 0.3))
+        options.keys = random.choice((3, 3, 30))
 
 
 def _queues(random: Random, options: Options) -> None:
@@ -124,12 +125,14 @@ def _delays(random: Random, options: Options) -> None:
 def _programs(random: Random, options: Options) -> None:
     """Programs that use the client library: more readers than is good, or work that takes longer than a lease."""
     options.producers, options.sequenced, options.consumers, options.library = 0, 0, 0, 0
-    options.publishers, options.readers, options.laborers = random.choice(((1, 3, 0), (1, 0, 3), (1, 0, 2), (2, 1, 1)))
+    options.publishers, options.readers, options.laborers = random.choice(
+        ((2, 3, 0), (3, 3, 0), (1, 0, 3), (1, 0, 2), (2, 1, 1))
+    )
     options.topics, options.partitions_max = 1, random.choice((1, 3))
     options.value_bytes_max, options.session_ms_max = random.choice((20, 20, 3_000)), 3_000
     options.visibility_ms, options.attempts_max = random.choice((500, 500, 1_000)), random.choice((2, 4))
     options.steps, options.think_ns = random.choice((500, 800)), random.choice((60_000_000, 200_000_000))
-    options.p_topic_change, options.p_stray = random.choice((0.0, 0.02)), random.choice((0.0, 0.02))
+    options.p_topic_change, options.p_stray = random.choice((0.0, 0.02)), random.choice((0.02, 0.05))
     options.wire_trouble_ns = random.choice((0, 0, 300_000_000))
 
 
@@ -140,6 +143,14 @@ def _quiet(random: Random, options: Options) -> None:
     options.think_ns, options.wait_ns_max = 6_000_000_000, random.choice((100_000_000, 2_000_000_000))
     options.patience_ns, options.steps = 20_000_000_000, 100
     options.members, options.workers = random.choice((0, 1)), random.choice((0, 1))
+
+
+def _streams(random: Random, options: Options) -> None:
+    """More than a window goes through each stream of a connection, as fast as it can."""
+    options.producers, options.consumers, options.sequenced, options.library = 2, random.choice((1, 2)), 0, 0
+    options.topics, options.partitions_max, options.p_topic_change = 1, 1, 0.0
+    options.value_bytes_max, options.p_batch, options.in_flight_max = 20_000, 1.0, 10
+    options.think_ns, options.delay_ns_max, options.steps = 0, 100_000, random.choice((400, 2_000))
 
 
 # --- what goes wrong
@@ -181,8 +192,11 @@ def _rot(random: Random, options: Options) -> None:
     options.p_full = random.choice((0.0, 0.02))
     options.fsyncs = random.choice((("every",), ("interval", "none")))
     options.consumers = max(options.consumers, 1)
+    if options.retention and random.random() < 0.7:
+        options.retention, options.p_compact = False, 1.0
     if options.p_compact:
-        # A bit of a value, which only its batch's checksum knows of, and one partition after another to be compacted.
+        # A bit of a value, of which only the checksum of its batch knows: what is left of the batch is sealed anew.
+        options.p_batch, options.p_tombstone, options.keys = 1.0, 0.0, 6
         options.value_bytes_max, options.segment_bytes = 3_000, random.choice((5_000, 20_000))
         options.topics, options.partitions_max, options.p_rot = 2, 3, random.choice((0.01, 0.03))
 
@@ -224,14 +238,15 @@ class Work:
 
 WORK: dict[str, Work] = {
     "logs": Work(_logs),
-    "segments": Work(_segments, 2, {"rot": 4}),
+    "segments": Work(_segments, 2, {"rot": 5}),
     "queues": Work(_queues, 2),
     "lanes": Work(_lanes, 1, {"nothing": 9, "power": 0, "disks": 0, "rot": 0, "clocks": 0, "settings": 0}),
     "letters": Work(_letters, 2, {"rot": 0, "disks": 0, "nothing": 3, "links": 2, "clocks": 2}),
     "groups": Work(_groups, 2),
     "delays": Work(_delays),
     "visits": Work(_visits, 2),
-    "programs": Work(_programs, 2, {"nothing": 3}),
+    "programs": Work(_programs, 3, {"nothing": 4, "links": 2}),
+    "streams": Work(_streams, 1, {"nothing": 4}),
     "quiet": Work(_quiet, 1, {"nothing": 3}),
 }
 """What clients do."""

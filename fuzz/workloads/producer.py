@@ -14,7 +14,6 @@ from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 
 _LANES = (Lane.NORMAL, Lane.NORMAL, Lane.NORMAL, Lane.CRITICAL, Lane.BACKGROUND)
-_KEYS = (None, b"a", b"b", b"c")
 
 
 class Producer(Client):
@@ -26,6 +25,7 @@ class Producer(Client):
         self._resends = random.random() < options.p_resends
         self._again: list[Request] = []
         self._count = 0
+        self._keys = (None, *(bytes((ord("a") + number,)) for number in range(options.keys)))
 
     def next_request(self) -> Request:
         """A publish."""
@@ -52,7 +52,7 @@ class Producer(Client):
 
     def _record(self) -> NewRecord:
         random = self.random
-        key = random.choice(_KEYS)
+        key = random.choice(self._keys)
         partition = self.draw_partition() if random.random() < 0.3 else None
         value, headers = self._content(key)
         record = NewRecord(key, value, headers, partition=partition, lane=random.choice(_LANES))
@@ -65,7 +65,7 @@ class Producer(Client):
 
     def _entry(self) -> tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]:
         """Some clients have no clock."""
-        key = self.random.choice(_KEYS)
+        key = self.random.choice(self._keys)
         timestamp = 1_700_000_000_000 if self.random.random() < 0.9 else 0
         return (timestamp, key, *self._content(key))
 

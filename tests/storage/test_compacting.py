@@ -14,7 +14,7 @@ from goqueue.core.records.control import ControlMarker, encode_marker
 from goqueue.storage.compacting import compact, compaction_steps, discard
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DamageError
-from goqueue.storage.layout import UNFINISHED_ENDING
+from goqueue.storage.layout import LOG_ENDING, UNFINISHED_ENDING
 from goqueue.storage.open_log import OpenLog
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.logbook import (
@@ -327,3 +327,15 @@ def test_a_compaction_that_is_given_up_leaves_no_files() -> None:
         steps.close()
         assert everything(disk) == files
     log.close()
+
+
+@pytest.mark.parametrize(("position", "said"), [(7, "within offsets"), (6, "within offsets"), (15, "leader epoch")])
+def test_what_no_checksum_covers_is_verified_as_well(any_disk: Disk, position: int, said: str) -> None:
+    log = opened(any_disk, **COMPACTS)
+    fill(log, 60, 3)
+    second = log.log.segments[1]
+    path = f"{STREAM}/{second.name}{LOG_ENDING}"
+    # Of the first batch the offset is below its segment; of the next the epoch is below the one before.
+    flip(any_disk, path, position, bit=(second.base & -second.base).bit_length() - 1 if position == 7 else 0)
+    with pytest.raises(DamageError, match=said):
+        compact(any_disk, plan_of(log), log.log.config)
