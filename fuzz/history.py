@@ -156,6 +156,8 @@ class History:
                 if not message.has_sequence:
                     message.client, message.serial = asked.client, len(self.messages)
             known.sends += 1
+            # One that came in too large a batch may come again in a smaller one.
+            known.is_refused = False
             known.topic_ids.append(asked.topic_id)
             asked.messages.append(known)
 

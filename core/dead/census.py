@@ -51,6 +51,15 @@ class Census:
             books[number] = book
         return books
 
+    def closed(self, leader: TopicLeader) -> Refusal | None:
+        """Why the letters of a partition here cannot be counted, and with them all that a job is about."""
+        for number in self._here(leader):
+            if self._yard.led.ends(leader.topic.name, number) is None:
+                found = leader.partition(number)
+                message = f"partition {number} of {leader.topic.name} is being opened"
+                return found if isinstance(found, Refusal) else Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)
+        return None
+
     def counts(self, leader: TopicLeader, books: dict[int, Book]) -> DeadCounts:
         """The letters in the partitions here."""
         counts = DeadCounts({}, {}, {})

@@ -178,7 +178,7 @@ class DeadLeader:
         leader = resolved(self._site.led, request.topic)
         if isinstance(leader, Refusal):
             return self._say(to, leader)
-        books = self._census.books(leader)
+        books = self._census.closed(leader) or self._census.books(leader)
         if isinstance(books, Refusal):
             return self._say(to, books)
         return books is not None and self._say(to, self._census.counts(leader, books))
@@ -206,7 +206,7 @@ class DeadLeader:
             if name not in self._making.values():
                 self._making[self._yard.errands.ask(self, AddSide(name, Side.LEDGER))] = name
             return False
-        books = self._census.books(leader)
+        books = self._census.closed(leader) or self._census.books(leader)
         if isinstance(books, Refusal):
             return self._say(to, books)
         if books is None:

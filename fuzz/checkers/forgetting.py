@@ -47,6 +47,8 @@ class Forgetting(Checker):
         # moves nothing is worth is certain of the first one only.
         self._short: set[str] = set()
         self._certain: set[int] = set()
+        # Joins without an answer, whose members may be there, by number: the group, and for how long they would be.
+        self._joining: dict[int, tuple[str, int]] = {}
         # What is left of the groups that should be gone.
         self.left: list[str] = []
 
@@ -59,6 +61,8 @@ class Forgetting(Checker):
         group = getattr(asked.request, "group", "")
         if isinstance(asked.request, CommitOffsets | JoinGroup | GroupHeartbeat | LeaveGroup):
             self._touched[group] = self.sight.now
+        if isinstance(asked.request, JoinGroup):
+            self._joining[asked.to] = group, asked.request.session_timeout_ms * _MS
         if isinstance(asked.request, CommitOffsets) and group in self._short:
             self._certain.add(asked.to)
             self._short.discard(group)
@@ -71,6 +75,7 @@ class Forgetting(Checker):
         request = asked.request
         if isinstance(request, ListGroups) and isinstance(reply, list) and asked.client == HEALER:
             self.left = [one.group for one in reply if isinstance(one, GroupReply) and self._is_short(one)]
+        self._joining.pop(asked.to, None)
         group = getattr(request, "group", "")
         if not isinstance(group, str) or not group.startswith(VISITED):
             return
@@ -87,6 +92,7 @@ class Forgetting(Checker):
         elif isinstance(request, DescribeGroup | FetchOffsets) and isinstance(reply, Refusal):
             if reply.code is Code.GROUP_NOT_FOUND:
                 self._judge(group)
+                self._joining = {to: one for to, one in self._joining.items() if one[0] != group}
         elif isinstance(request, LeaveGroup) and reply is None:
             self._sessions.pop(group, None)
         if isinstance(request, DescribeGroup) and isinstance(reply, GroupReply) and not reply.members:
@@ -114,8 +120,9 @@ class Forgetting(Checker):
         if self.sight.is_cluster or not _is_steady(self.sight.clients[0].options) or self.history.rotten:
             return
         # The session of a member begins anew with the broker, and ends before the group does.
-        touched = max(self._touched.get(group, 0), self._started_at if group in self._sessions else 0)
-        until = touched + self._sessions.get(group, 0) + self._visit_ms() * _MS + _SLACK_NS
+        sessions = [length for name, length in (*self._sessions.items(), *self._joining.values()) if name == group]
+        touched = max(self._touched.get(group, 0), self._started_at if sessions else 0)
+        until = touched + max(sessions, default=0) + self._visit_ms() * _MS + _SLACK_NS
         if asked_at > until:
             raise Violation(f"{group} was to be forgotten by {until}, and is there at {asked_at}")
 

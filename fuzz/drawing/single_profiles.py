@@ -150,7 +150,7 @@ def _streams(random: Random, options: Options) -> None:
     options.producers, options.consumers, options.sequenced, options.library = 2, random.choice((1, 2)), 0, 0
     options.topics, options.partitions_max, options.p_topic_change = 1, 1, 0.0
     options.value_bytes_max, options.p_batch, options.in_flight_max = 20_000, 1.0, 10
-    options.think_ns, options.delay_ns_max, options.steps = 0, 100_000, random.choice((400, 2_000))
+    options.think_ns, options.delay_ns_max, options.steps = 200_000, 100_000, random.choice((400, 2_000))
 
 
 # --- what goes wrong

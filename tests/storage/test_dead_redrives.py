@@ -197,6 +197,24 @@ def test_whoever_browses_before_the_ledger_is_read_is_answered_in_the_turn_in_wh
     assert again.taken(to) == DeadLetters([])
 
 
+def test_no_job_begins_while_a_partition_of_letters_cannot_be_read() -> None:
+    disk = SimulatedDisk()
+    broker = with_letters(disk, 5)
+    assert redrive(broker, PurgeDead("orders.dlq", Sieve(reason="expired"))).moved == 0
+    disk.crash(0.5)
+    disk.fail_rate("read", 1.0, path_prefix="logs/orders.dlq/0/0")
+    again = DrivenBroker(disk)
+    while not again.node.is_started(again.now):
+        again.turn()
+    for request in (PurgeDead("orders.dlq"), StartRedrive("orders.dlq")):
+        refusal = refused(again.answer(request))
+        assert (refusal.code, "partition 0 of orders.dlq" in refusal.message) == (Code.UNAVAILABLE, True)
+    disk.fail_rate("read", 0.0)
+    again.later(60)
+    assert redrive(again, PurgeDead("orders.dlq")).moved == 5
+    assert browse(again) == []
+
+
 def test_a_rate_is_kept_by_the_clock() -> None:
     broker = with_letters(SimulatedDisk(), 30)
     began = broker.answer(StartRedrive("orders.dlq", rate=10))
