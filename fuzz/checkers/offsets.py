@@ -76,9 +76,17 @@ class Offsets(Checker):
             self._least_at[asked.to] = {
                 key: least for key, least in self._least.items() if key[0] == request.group and self._is_known(key)
             }
-        touched: list[Key] = []
         if isinstance(request, CommitOffsets) and self.sight.is_cluster:
             self._lingering[asked.to] = request, self._least_ids(request)
+        touched = self._allow(asked, topics)
+        if _shakes(asked):
+            # Also where nothing was committed yet: if no answer comes, something may have been.
+            self._doubtful.update(touched)
+            self._doubtful.update(key for key in self._least if key[0] == getattr(request, "group", ""))
+
+    def _allow(self, asked: Asked, topics: dict[str, int]) -> list[Key]:
+        """Offsets may be led to where a request says; of which partitions."""
+        request, touched = asked.request, list[Key]()
         if isinstance(request, CommitOffsets):
             for one in request.offsets:
                 if one.topic in topics:
@@ -88,10 +96,7 @@ class Offsets(Checker):
         elif isinstance(request, ResetOffsets) and not request.dry_run and request.topic in topics:
             touched = [(request.group, topics[request.topic], partition) for partition in range(64)]
             self._most.update(dict.fromkeys(touched, _ANYWHERE))
-        if _shakes(asked):
-            # Also where nothing was committed yet: if no answer comes, something may have been.
-            self._doubtful.update(touched)
-            self._doubtful.update(key for key in self._least if key[0] == getattr(request, "group", ""))
+        return touched
 
     def started(self) -> None:
         """Whatever was asked of a process that is gone is not answered any more."""
@@ -143,6 +148,11 @@ class Offsets(Checker):
             for key in [key for key in offsets if key[0] == group]:
                 del offsets[key]
         self._doubtful = {key for key in self._doubtful if key[0] != group}
+        # What was under way meanwhile may have come behind the deletion.
+        for to, topics in self._topics_at.items():
+            asked = self.history.open.get(to)
+            if asked is not None and getattr(asked.request, "group", "") == group:
+                self._allow(asked, topics)
 
     def _least_ids(self, request: CommitOffsets) -> dict[str, int]:
         names = {one.topic for one in request.offsets}
