@@ -57,7 +57,8 @@ class Told(Checker):
     def _check_in_time(self, reply: WorkDone) -> None:
         """What the library looks after is prolonged before it is over."""
         laborers = [user for user in self.sight.users if isinstance(user, Laborer)]
-        if not self.sight.was_quiet or any(user.options.p_slow for user in laborers):
+        # With a topic that is deleted its leases are over.
+        if not self.sight.was_quiet or any(user.options.p_slow or user.options.p_topic_change for user in laborers):
             return
         tended = {lease: user.name for user in laborers for lease in user.tended}
         for one in reply.refusals:

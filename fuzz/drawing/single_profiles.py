@@ -132,7 +132,7 @@ def _programs(random: Random, options: Options) -> None:
     options.value_bytes_max, options.session_ms_max = random.choice((20, 20, 3_000)), 3_000
     options.visibility_ms, options.attempts_max = random.choice((500, 500, 1_000)), random.choice((2, 4))
     options.steps, options.think_ns = random.choice((500, 800)), random.choice((60_000_000, 200_000_000))
-    options.p_topic_change, options.p_stray = random.choice((0.0, 0.02)), random.choice((0.02, 0.05))
+    options.p_topic_change, options.p_stray = random.choice((0.0, 0.0, 0.02)), random.choice((0.02, 0.05))
     options.wire_trouble_ns = random.choice((0, 0, 300_000_000))
 
 
