@@ -9,13 +9,25 @@ from goqueue.transports.broker import Broker
 
 
 async def answered(broker: Broker, caller: Caller, request: Request) -> Reply:
-    """The answer to a request; a task that is cancelled forgets it."""
+    """Post a request and wait for its answer; a task that is cancelled forgets the request."""
     task = trio.lowlevel.current_task()
-    to = broker.post(caller, request, lambda reply: trio.lowlevel.reschedule(task, Value(reply)))
+    at_once: list[Reply] = []
+    is_waiting = False
+
+    def receive(reply: Reply) -> None:
+        if is_waiting:
+            trio.lowlevel.reschedule(task, Value(reply))
+        else:
+            at_once.append(reply)
+
+    to = broker.post(caller, request, receive)
+    if at_once:
+        return at_once[0]
 
     def abort(_raise_cancel: object) -> trio.lowlevel.Abort:
         broker.forget(to)
         return trio.lowlevel.Abort.SUCCEEDED
 
+    is_waiting = True
     reply: Reply = await trio.lowlevel.wait_task_rescheduled(abort)
     return reply

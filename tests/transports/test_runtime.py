@@ -29,6 +29,7 @@ from goqueue.core.verbs import (
 from goqueue.storage.files import FileDisk
 from goqueue.transports.admission import Admission, weight
 from goqueue.transports.runtime import Runtime
+from goqueue.transports.trio_asking import answered
 from goqueue.transports.trio_parking import Alarm
 from tests.transports.running import running_broker
 from tests.transports.services.served_broker import StallingDisk, batch
@@ -61,6 +62,17 @@ def test_what_is_posted_is_answered_once_and_in_order(tmp_path: Path) -> None:
         assert runtime.held_bytes == runtime.waiting_count == 0
 
     with_runtime(tmp_path, scenario)
+
+
+def test_a_task_gets_an_answer_that_comes_before_it_waits(tmp_path: Path) -> None:
+    async def ended() -> None:
+        async with running_broker(tmp_path) as runtime:
+            pass
+        reply = await answered(runtime, CALLER, DescribeNode())
+        assert isinstance(reply, Refusal)
+        assert reply.code is Code.SHUTTING_DOWN
+
+    run(ended)
 
 
 def test_an_answer_may_be_followed_by_a_request_at_once(tmp_path: Path) -> None:
