@@ -64,11 +64,13 @@ def test_what_is_posted_is_answered_once_and_in_order(tmp_path: Path) -> None:
     with_runtime(tmp_path, scenario)
 
 
-def test_a_task_gets_an_answer_that_comes_before_it_waits(tmp_path: Path) -> None:
+def test_a_cancelled_task_gets_an_answer_that_comes_before_it_waits(tmp_path: Path) -> None:
     async def ended() -> None:
         async with running_broker(tmp_path) as runtime:
             pass
-        reply = await answered(runtime, CALLER, DescribeNode())
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            reply = await answered(runtime, CALLER, DescribeNode())
         assert isinstance(reply, Refusal)
         assert reply.code is Code.SHUTTING_DOWN
 
