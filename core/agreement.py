@@ -21,7 +21,7 @@ from attrs import evolve
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.applied import Applied, Changed, entry_of, vet
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic, Summarize
+from goqueue.core.cluster.duties import Summarize
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan import Plan, plan_producer_ids
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, ProducerIds
@@ -35,11 +35,13 @@ from goqueue.core.quorum.entries import SNAPSHOT, Entry, QuorumError, Vote, enco
 from goqueue.core.quorum.journal import Journal
 from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.quorum.quorum import Tuning
-from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, RemoveVoter
 from goqueue.core.quorum.voter_id import node_of, voter_id
 from goqueue.core.ready import Letter, SaveVote
+from goqueue.core.requests.messages import InitProducer
+from goqueue.core.requests.metadata import ExtendProducerIds
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.voters import AddVoter, Confirm, MoveController, RemoveVoter
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import Code, InitProducer, Refusal
 
 __all__ = [
     "METADATA_CONFIG",
@@ -95,7 +97,6 @@ class Agreement:
         self.node_id = node_id
         self._disk_id = options.disk_id if options is not None else ""
         self.letters: list[Letter] = []
-        self.takes: tuple[type, ...] = (MakeOwnTopic, AddSide, FinishDelete, InitProducer, *_OF_THE_QUORUM)
         self._clock = clock
         self._plans = {**_OWN_PLANS, **plans}
         self._founders = [*options.founders] if options is not None else [node_id]

@@ -5,21 +5,15 @@ from collections.abc import Callable
 from attrs import define
 
 from goqueue.core.agreement import Agreement
-from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster import alone
 from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.describe import why_offline
 from goqueue.core.led import Led
 from goqueue.core.node_options import NodeOptions
-from goqueue.core.verbs import (
-    Check,
-    DescribeNode,
-    DescribePartitions,
-    DescribeTopic,
-    ListTopics,
-    NodeReply,
-    PartitionReply,
-)
+from goqueue.core.requests.nodes import Check, DescribeNode, NodeReply
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import DescribePartitions, DescribeTopic, ListTopics, PartitionReply
 
 
 @define(eq=False)

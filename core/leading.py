@@ -15,10 +15,8 @@ from typing import Any
 from attrs import define, evolve, field
 
 from goqueue.core.agreement import METADATA_STREAM, Agreed, Agreement, Changed, metadata_config
-from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import Topic
-from goqueue.core.cluster.changes import AddSide, FinishDelete, MakeOwnTopic
 from goqueue.core.cluster.plans import answer as answer_of
 from goqueue.core.cluster.topic_settings import Value
 from goqueue.core.led import Led
@@ -31,8 +29,12 @@ from goqueue.core.ready import Open, Remove, SaveVote
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
 from goqueue.core.replication.roles import demoted, promoted
+from goqueue.core.requests.messages import ProducerReply, Side
+from goqueue.core.requests.metadata import AddSide, FinishDelete, MakeOwnTopic
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 from goqueue.core.topics import Held, TopicLeader
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, ProducerReply, Refusal, Side
 
 # A removal that the controller did not hear of is told again after so long.
 _AGAIN_NS = 1_000_000_000

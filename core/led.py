@@ -12,18 +12,11 @@ from goqueue.core.cluster.plan import is_own, not_yours
 from goqueue.core.log.config import Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.replication.replica import Replica
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import DescribePartitions, DescribeTopic, ListTopics, PartitionReply, TopicReply
 from goqueue.core.thresholds import Thresholds
 from goqueue.core.topics import Held, TopicLeader
-from goqueue.core.verbs import (
-    Code,
-    DescribePartitions,
-    DescribeTopic,
-    ListTopics,
-    PartitionReply,
-    Refusal,
-    Side,
-    TopicReply,
-)
 
 
 @define(eq=False)

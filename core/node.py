@@ -14,9 +14,7 @@ from random import Random
 from typing import Any
 
 from goqueue.core.agreement import METADATA_STREAM, Agreement
-from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
-from goqueue.core.cluster import alone
 from goqueue.core.cluster.plans import Plans
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
@@ -38,25 +36,18 @@ from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look, Reads
 from goqueue.core.ready import Letter, Ready, SaveVote, Send
 from goqueue.core.replication.sources import REPLICA_TOKENS
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.messages import Fetch, FindOffset, InitProducer, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.nodes import DescribeNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.table import ABOUT_PEERS, of_service
 from goqueue.core.room import Room, Rooms, Site
 from goqueue.core.streams import Streams
 from goqueue.core.upkeep import Upkeep
-from goqueue.core.verbs import (
-    Caller,
-    Code,
-    DescribeNode,
-    DescribePartitions,
-    DescribeTopic,
-    Fetch,
-    FindOffset,
-    InitProducer,
-    ListTopics,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    Refusal,
-)
-from goqueue.core.wishes import RollSide, TrimSide, Wish, Wishes, room_of
+from goqueue.core.wishes import Wishes, room_of
 from goqueue.core.work.leader import WorkLeader
 
 # Under this number the node itself asks what rooms ask for; it makes nothing of the answers.
@@ -117,10 +108,8 @@ class Node:
         attendance = None if self._peering is None else self._peering.attendance
         descriptions = Descriptions(options, self.led, self._agreement, self._answer, now, attendance)
         self._verbs: dict[type, Callable[[int, int, Any], None]] = {
-            **dict.fromkeys((*self._agreement.takes, *self._plans.table()), self._change),
-            ListTopics: descriptions.topics,
-            DescribeTopic: descriptions.topics,
-            DescribePartitions: descriptions.topics,
+            **dict.fromkeys((*of_service(Service.METADATA), *self._plans.table()), self._change),
+            **dict.fromkeys(of_service(Service.NODE), descriptions.topics),
             DescribeNode: descriptions.node,
             Publish: self._publishes.publish,
             PublishBatch: self._publishes.publish_batch,
@@ -129,8 +118,10 @@ class Node:
             RollSide: self._streams.roll_side,
             TrimSide: self._streams.trim_side,
         }
-        if self._peering is None:
-            self._verbs.update(dict.fromkeys(alone.ANSWERED, descriptions.alone))
+        if self._peering is not None:
+            self._verbs.update(dict.fromkeys(of_service(Service.CONTROLLER), self._peering.ask))
+        else:
+            self._verbs.update(dict.fromkeys(ABOUT_PEERS, descriptions.alone))
 
     def _make_agreement(self, clock: Clock) -> Agreement:
         options = self.options
@@ -141,7 +132,7 @@ class Node:
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take one request; its answer, once there is one, is a `Send` to `to`."""
-        if not (self._agreement.is_current or isinstance(request, alone.ANSWERED)) or not self._leading.is_open:
+        if not (self._agreement.is_current or type(request) in ABOUT_PEERS) or not self._leading.is_open:
             self._answer(to, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
         elif type(request) is InitProducer and (refusal := self._producer_pace.refusal(now, caller)) is not None:
             self._answer(to, refusal)
@@ -160,8 +151,6 @@ class Node:
         verb = self._verbs.get(type(request))
         if verb is not None:
             verb(now, to, request)
-        elif self._peering is not None and self._peering.takes(request):
-            self._peering.ask(now, to, request)
         else:
             self._rooms.ask(now, to, caller, request)
 
@@ -475,7 +464,7 @@ class Node:
             self._ready.reads += peering.take_reads()
         return letters
 
-    def _perform(self, now: int, number: int, wish: Wish) -> None:
+    def _perform(self, now: int, number: int, wish: Request) -> None:
         """Do what a room asks for; the answer comes under the number."""
         if self._peering is None or not self._peering.ask_others(now, number, _OWN, wish):
             self._carry_out(now, number, _OWN, wish)

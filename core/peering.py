@@ -14,7 +14,6 @@ from typing import Any, get_args
 from attrs import define
 
 from goqueue.core.agreement import Agreement, Changed
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.controller import Controller
@@ -24,18 +23,6 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.cluster.tally import Tally
-from goqueue.core.cluster.verbs import (
-    AlterIsr,
-    CatchingUp,
-    ClusterFigures,
-    ClusterReply,
-    DescribeCluster,
-    DescribeReassignments,
-    IsrChange,
-    LogEnd,
-    MeasureCluster,
-    NodeHeartbeat,
-)
 from goqueue.core.errors import ProtocolError
 from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.dispatch import Dispatch
@@ -43,14 +30,26 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peers.faults import PeerFaults
 from goqueue.core.quorum.messages import QuorumLetter
-from goqueue.core.quorum.verbs import MoveController
 from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.messages import ReplicationMessage
 from goqueue.core.replication.replication import Replication
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import (
+    AlterIsr,
+    CatchingUp,
+    ClusterFigures,
+    ClusterReply,
+    DescribeCluster,
+    IsrChange,
+    LogEnd,
+    MeasureCluster,
+    NodeHeartbeat,
+)
+from goqueue.core.requests.messages import NewRecord
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.voters import MoveController
 from goqueue.core.room import Site
-from goqueue.core.verbs import Caller, Code, NewRecord, Refusal
-
-_AHEAD = (NodeHeartbeat, DescribeReassignments, DescribeCluster, MeasureCluster)
 
 
 @define
@@ -133,11 +132,7 @@ class Peering:
                 )
         return logs
 
-    # --- requests that only a node among others takes
-
-    def takes(self, request: object) -> bool:
-        """Whether a request is answered here."""
-        return isinstance(request, _AHEAD)
+    # --- requests to the controller
 
     def ask(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - one that is taken
         """Answer a request from what is known here."""

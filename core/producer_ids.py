@@ -12,7 +12,8 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.cluster.records import ProducerIds
-from goqueue.core.verbs import Code, ProducerReply, Refusal
+from goqueue.core.requests.messages import ProducerReply
+from goqueue.core.requests.refusals import Code, Refusal
 
 _WAITING_MAX = 1000
 _LOW = 100

@@ -9,7 +9,8 @@ from collections import OrderedDict
 
 from attrs import define, field
 
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.refusals import Code, Refusal
 
 AT_ONCE = 1_000
 A_SECOND = 10

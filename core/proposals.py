@@ -9,9 +9,10 @@ Invariant: whoever asked is answered once.
 
 from attrs import define, field
 
-from goqueue.core.cluster.changes import ExtendProducerIds
 from goqueue.core.cluster.records import MetadataRecord
-from goqueue.core.verbs import Code, ProducerReply, Refusal
+from goqueue.core.requests.messages import ProducerReply
+from goqueue.core.requests.metadata import ExtendProducerIds
+from goqueue.core.requests.refusals import Code, Refusal
 
 
 @define

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.delay.publishing import Delayed, HeldBack, delayed, scheduled
@@ -18,8 +17,10 @@ from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.producers import is_repetition
 from goqueue.core.partition.publishing import Publishing, refusal_of
+from goqueue.core.requests.messages import Acks, Due, NewRecord, Publish, PublishBatch, PublishReply, Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Acks, Code, Due, NewRecord, Publish, PublishBatch, PublishReply, Refusal, Side
 
 _FULL_RETRY_MS = 5000
 

@@ -18,12 +18,13 @@ from enum import IntEnum
 from attrs import define, evolve, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal, Side
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset, Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 
 _FETCH_BYTES_MAX = 64 << 20
 _WAIT_NS_MAX = 300_000_000_000

@@ -8,10 +8,10 @@ are.
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.log.compaction import CompactionPlan
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Effect, FindTime, Read
+from goqueue.core.requests.replies import Reply
 
 
 @define

@@ -15,13 +15,15 @@ from typing import Any, Protocol
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.table import of_service
 from goqueue.core.secrets import Secrets
-from goqueue.core.verbs import Caller
-from goqueue.core.wishes import Wish, Wishes, room_of
+from goqueue.core.wishes import Wishes, room_of
 
 # What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
 _ROUNDS_MAX = 10_000
@@ -42,10 +44,10 @@ class Room(Protocol):
     """One room; see `GroupLeader` for the oldest."""
 
     wishes: Wishes
-    # The classes of requests that come here.
-    takes: tuple[type, ...]
+    # Whose requests come here; None for a room that nobody asks.
+    service: Service | None
 
-    def ask(self, now: int, to: int, caller: Caller, request: Any, /) -> None:  # noqa: ANN401 - one of `takes`
+    def ask(self, now: int, to: int, caller: Caller, request: Any, /) -> None:  # noqa: ANN401 - one of its service
         """Take a request; it is answered by `Site.send`, now or later."""
 
     def forget(self, to: int) -> None:
@@ -104,7 +106,9 @@ class Rooms:
     def __attrs_post_init__(self) -> None:
         self._by_number = {room.wishes.room: room for room in self.rooms}
         assert len(self._by_number) == len(self.rooms)
-        self._by_request = {request: room for room in self.rooms for request in room.takes}
+        self._by_request = {
+            request: room for room in self.rooms if room.service is not None for request in of_service(room.service)
+        }
 
     def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Hand a request to the room that takes it."""
@@ -135,7 +139,7 @@ class Rooms:
                 room.regained(now)
         self._was_in_office = is_in_office
 
-    def attend(self, now: int, perform: Callable[[int, int, Wish], None]) -> None:
+    def attend(self, now: int, perform: Callable[[int, int, Request], None]) -> None:
         """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
         self._hear(now)
         for room in self.rooms:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.leading import Follower
 from goqueue.core.led import Led
 from goqueue.core.log.effects import Effect, SyncToken
@@ -18,11 +17,12 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.reads import Reads
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.room import Rooms
 from goqueue.core.topics import Held
 from goqueue.core.upkeep import Upkeep
-from goqueue.core.verbs import Refusal
-from goqueue.core.wishes import RollSide, TrimSide
 
 
 @define(eq=False)

@@ -12,8 +12,9 @@ from goqueue.core.log.config import LogConfig, Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.partitioners import Partitioner
 from goqueue.core.replication.replica import Replica
+from goqueue.core.requests.messages import NewRecord, Side
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.thresholds import OF_BROKERS, Thresholds
-from goqueue.core.verbs import Code, NewRecord, Refusal, Side
 
 Slot = tuple[Side, int]
 Held = Partition | Replica

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from goqueue.core.calls import Reply
+from goqueue.core.requests.replies import Reply
 
 
 class Asker(Protocol):

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.plan import is_own
-from goqueue.core.cluster.verbs import Drain, Reassign, ReplicaMove
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.quorum.voter_id import node_of
-from goqueue.core.verbs import DescribePartitions, PartitionReply, Refusal
+from goqueue.core.requests.cluster import Drain, Reassign, ReplicaMove
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import DescribePartitions, PartitionReply
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.insight import agreed_index, agreed_state, are_voters_agreed, voters
 from goqueue.fuzz.workloads.steward import Steward

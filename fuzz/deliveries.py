@@ -12,13 +12,10 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import DeleteGroup, Joined, JoinGroup, LeaveGroup, ResetOffsets
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.receipts import read_stem
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import DeleteGroup, Joined, JoinGroup, LeaveGroup, ResetOffsets
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     LeasedBatches,
@@ -30,6 +27,10 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.work.receipts import read_stem
 
 Spot = tuple[str, int, int, int]
 """A group, a topic by its id, a partition and an offset."""

@@ -2,11 +2,11 @@
 
 import hashlib
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import Polled
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Fetched
-from goqueue.core.work.verbs import PolledWork
+from goqueue.core.requests.groups import Polled
+from goqueue.core.requests.messages import Fetched
+from goqueue.core.requests.queues import PolledWork
+from goqueue.core.requests.replies import Reply
 
 
 def _sum(content: Readable) -> str:

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.dead.verbs import BrowseDead, ListRedrives
-from goqueue.core.verbs import DescribePartitions, Fetch, Fetched, ListTopics, PartitionReply, Refusal, TopicReply
+from goqueue.core.requests.deadletters import BrowseDead, ListRedrives
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import DescribePartitions, ListTopics, PartitionReply, TopicReply
 from goqueue.fuzz.checkers.delays import Delays
 from goqueue.fuzz.checkers.endings import Endings
 from goqueue.fuzz.history import LETTERS_ENDING, Violation

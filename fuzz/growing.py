@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import ClusterRequest, Drain, ForgetNode, Reassign, ReplicaMove
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.cluster import Drain, ForgetNode, Reassign, ReplicaMove
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.insight import agreed_state, are_voters_agreed, voters
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Growing:
             self._spread(state)
         world.later(_LOOK_NS // 2 + int(self._random.random() * _LOOK_NS), self._look)
 
-    def _ask(self, request: ClusterRequest) -> None:
+    def _ask(self, request: Request) -> None:
         if self._world.living():
             self._world.ask(request)
 

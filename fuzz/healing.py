@@ -4,19 +4,12 @@ All partitions open, nobody waits for an answer, every promised message can be r
 work.
 """
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import (
-    Code,
-    CreateTopic,
-    Fetch,
-    NewRecord,
-    Publish,
-    Published,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Fetch, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.converging import Converging
 from goqueue.fuzz.draining import Draining

@@ -12,12 +12,13 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from goqueue.core.calls import Request
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import DeleteTopic, Publish, PublishBatch
+from goqueue.core.requests.messages import Publish, PublishBatch
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import DeleteTopic
 from goqueue.fuzz.deliveries import Deliveries, Given
 from goqueue.fuzz.memberships import Memberships
 

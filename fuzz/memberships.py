@@ -11,10 +11,9 @@ answer, so it speaks of nothing that the member has said since. Not here: what i
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.groups.sessions import REVOCATION_NS
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     DeleteGroup,
@@ -28,7 +27,9 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.verbs import Code, Outcome, Refusal
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 _SPOKEN = JoinGroup | GroupHeartbeat | WatchGroup | RevokePartitions | CommitOffsets | LeaveGroup
 _GONE = (Code.UNKNOWN_MEMBER, Code.FENCED_INSTANCE, Code.GROUP_NOT_FOUND)

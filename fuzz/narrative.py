@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.groups.journal import JOURNAL_TOPIC
-from goqueue.core.groups.verbs import CommitOffsets, JoinGroup, LeaveGroup, ResetOffsets
-from goqueue.core.verbs import Fetched, Publish, PublishBatch, Published, PublishReply, Refusal
-from goqueue.core.work.verbs import AckWork, ExtendWork, NackWork, PolledWork, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.groups import CommitOffsets, JoinGroup, LeaveGroup, ResetOffsets
+from goqueue.core.requests.messages import Fetched, Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, PolledWork, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.history import Message, name_of, records_in, sent_in
 from goqueue.fuzz.insight import term

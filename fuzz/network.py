@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import PollGroup, ResetOffsets, WatchGroup
-from goqueue.core.verbs import Fetch, PublishBatch
+from goqueue.core.requests.groups import PollGroup, ResetOffsets, WatchGroup
+from goqueue.core.requests.messages import Fetch, PublishBatch
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

@@ -22,7 +22,7 @@ from attrs import define, evolve, field
 from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import PublishBatch
+from goqueue.core.requests.messages import PublishBatch
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.options import Options
 

@@ -11,11 +11,13 @@ Not here: what must come to be once nothing fails any more (`healing.py`).
 
 from typing import TYPE_CHECKING
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.topic_settings import setting
-from goqueue.core.groups.verbs import GroupHeartbeat, JoinGroup, WatchGroup
 from goqueue.core.quorum.voter_id import node_of
-from goqueue.core.verbs import PublishBatch, Published, PublishReply, Refusal
+from goqueue.core.requests.groups import GroupHeartbeat, JoinGroup, WatchGroup
+from goqueue.core.requests.messages import PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.insight import voters
 from goqueue.fuzz.workloads.client import Client

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import FetchOffsets, ListGroups, WatchGroup
+from goqueue.core.requests.groups import FetchOffsets, ListGroups, WatchGroup
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.checkers.forgetting import Forgetting
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.workloads.member import GroupClient

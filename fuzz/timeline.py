@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Publish, PublishBatch
+from goqueue.core.requests.messages import Publish, PublishBatch
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.history import Message, sent_in
 from goqueue.fuzz.insight import term

@@ -6,21 +6,17 @@ promise also to a client that is gone.
 
 from collections.abc import Iterable
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.topic_settings import log_config, setting
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.groups.journal import JOURNAL_TOPIC
-from goqueue.core.groups.verbs import WatchGroup
 from goqueue.core.log.config import UNLIMITED, Fsync
 from goqueue.core.records.batch import split, validate
-from goqueue.core.verbs import (
+from goqueue.core.requests.groups import WatchGroup
+from goqueue.core.requests.messages import (
     NO_OFFSET,
     Acks,
-    AlterTopic,
-    Code,
-    DeleteTopic,
     Due,
     Fetch,
     Fetched,
@@ -28,10 +24,13 @@ from goqueue.core.verbs import (
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
 )
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import AlterTopic, DeleteTopic
 from goqueue.core.work.receipts import ending_of, read_stem
-from goqueue.core.work.verbs import PolledWork, PollWork
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Place, TopicTerms, Violation, name_of, records_in
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, Protocol
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import PublishReply, Refusal
+from goqueue.core.requests.messages import PublishReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.aiming import Aiming
 from goqueue.fuzz.calamities import Calamities, Calamity, draw_calamities
 from goqueue.fuzz.checkers import CHECKERS

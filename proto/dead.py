@@ -1,4 +1,4 @@
-"""Dead letters between the messages of `v1` and the core's verbs, both ways, named as in `work.py`.
+"""Dead letters between the messages of `v1` and the core's requests, both ways, named as in `work.py`.
 
 What a request leaves out of its filter is no condition. Where a page of letters ended travels as the core says it.
 """
@@ -6,7 +6,8 @@ What a request leaves out of its filter is no condition. Where a page of letters
 from contextlib import suppress
 from typing import Any
 
-from goqueue.core.dead.verbs import (
+from goqueue.core.records.varint import INT64_MAX
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DeadLetter,
@@ -21,8 +22,7 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.messages import headers_of, named_headers

@@ -1,11 +1,11 @@
-"""Delayed messages between the messages of `v1` and the core's verbs, both ways, named as in `work.py`.
+"""Delayed messages between the messages of `v1` and the core's requests, both ways, named as in `work.py`.
 
 A place in a list travels as the numbers that the core made of it, and nobody else takes them apart.
 """
 
 from typing import Any
 
-from goqueue.core.delay.verbs import (
+from goqueue.core.requests.delays import (
     CancelDelayed,
     DelayedMessage,
     DelayedMessages,
@@ -13,7 +13,7 @@ from goqueue.core.delay.verbs import (
     ListDelayed,
     RescheduleDelayed,
 )
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.messages import flaw_of_times, headers_of, lane_of, named_headers, priority_of

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import betterproto
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitRefusal,
     CommittedOffsets,
     GroupBeat,

@@ -1,4 +1,4 @@
-"""What members and operators ask of a group: messages as the core's verbs, and verbs as messages.
+"""What members and operators ask of a group: messages as requests, and requests as messages.
 
 A server reads by `<verb>_request`, a client writes by `<verb>_message`; the two are each other's inverse. What cannot
 be meant is refused here with the field that is wrong, what depends on the state of a group by the core.
@@ -10,7 +10,8 @@ from typing import Any
 import betterproto
 from attrs import define
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.varint import INT64_MAX
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     DeleteGroup,
@@ -29,8 +30,7 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.refusals import invalid, missing, negative

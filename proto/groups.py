@@ -1,4 +1,4 @@
-"""Consumer groups between the messages of `v1` and the core's verbs, all of it by one name: `groups.read_joined(…)`.
+"""Consumer groups between the messages of `v1` and the core's requests, all of it by one name: `groups.read_joined(…)`.
 
     <verb>_request      message -> verb, or a Refusal that names the wrong field    the server reads
     <verb>_message      verb -> message                                             a client asks

@@ -1,4 +1,4 @@
-"""The service Messages: its requests as the core's verbs, the core's replies as its messages.
+"""The service Messages: its requests as the core's requests, the core's replies as its messages.
 
 A request that cannot be meant is refused here with the field that is wrong: numbers that no enum has, negative offsets
 and times, two times where one is meant. What depends on the broker's state (whether a topic exists, an offset is in
@@ -11,7 +11,7 @@ import betterproto
 from attrs import define
 
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import (
+from goqueue.core.requests.messages import (
     Fetch,
     Fetched,
     FindOffset,
@@ -23,8 +23,8 @@ from goqueue.core.verbs import (
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
 )
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.refusals import acks, due, invalid, missing, negative, refusal

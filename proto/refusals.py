@@ -2,7 +2,8 @@
 
 from typing import TypeAlias
 
-from goqueue.core.verbs import Acks, Code, Due, Outcome, Refusal
+from goqueue.core.requests.messages import Acks, Due
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 

@@ -1,4 +1,4 @@
-"""The service Topics: its requests as the core's verbs, the core's replies as its messages.
+"""The service Topics: its requests as the core's requests, the core's replies as its messages.
 
 A setting travels as text, number, fraction or flag, whichever it is; what may be set to what is for the core to say.
 """
@@ -7,17 +7,16 @@ from typing import Any
 
 import betterproto
 
-from goqueue.core.verbs import (
+from goqueue.core.requests.nodes import DescribeNode, NodeReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.topics import (
     AlterTopic,
     CreateTopic,
     DeleteTopic,
-    DescribeNode,
     DescribePartitions,
     DescribeTopic,
     ListTopics,
-    NodeReply,
     PartitionReply,
-    Refusal,
     TopicReply,
 )
 from goqueue.proto import v1

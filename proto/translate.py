@@ -1,4 +1,4 @@
-"""From the messages of `v1` to the core's verbs and back, all of it by one name: `translate.publish_request(…)`.
+"""From the messages of `v1` to the core's requests and back, all of it by one name: `translate.publish_request(…)`.
 
 A function that ends in `_request` takes a message and gives the verb, or a `Refusal` that names the wrong field; every
 other one takes the core's reply and gives the message. Nothing is decided here; the work is in `topics.py` and

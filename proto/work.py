@@ -1,11 +1,11 @@
-"""Work queues between the messages of `v1` and the core's verbs, both ways: `work.poll_request(…)`.
+"""Work queues between the messages of `v1` and the core's requests, both ways: `work.poll_request(…)`.
 
     <verb>_request      message -> verb, or a Refusal that names the wrong field    the server reads
     <verb>_message      verb -> message                                             a client asks
     <answer>_reply      answer -> message                                           the server answers
     read_<answer>       message -> answer                                           a client reads
 
-Receipts come as whole texts, as a stem and offsets, or both; the verbs have runs alone. A text that is no receipt at
+Receipts come as whole texts, as a stem and offsets, or both; the requests have runs alone. A text that is no receipt at
 all becomes a stem of its own, which the core refuses like any other that it did not make: so it is refused by itself,
 and not with all that came beside it. What is refused is told by the whole text.
 """
@@ -15,10 +15,7 @@ from typing import Any
 
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.receipts import STEM_LETTERS, read_receipt, spelled_receipt
-from goqueue.core.work.settling import RECEIPTS_MAX
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     LeasedBatches,
@@ -32,6 +29,9 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.work.receipts import STEM_LETTERS, read_receipt, spelled_receipt
+from goqueue.core.work.settling import RECEIPTS_MAX
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.refusals import invalid, missing, negative, read_refusal, refusal

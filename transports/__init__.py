@@ -1,4 +1,4 @@
-"""Transports: bytes from the network to verbs of the core and back; the only room where a loop runs.
+"""Transports: bytes from the network to requests of the core and back; the only room where a loop runs.
 
 `runtime.py` is the one loop that drives a node. `trio_server.py` is a port: HTTP/1.1 (`http1`, `trio_http1.py`) and
 HTTP/2 (`http2`, `trio_http2.py`) bring requests, `rest` and `grpc` serve them, `metrics` counts them. The protocols are

@@ -7,13 +7,6 @@ has waited for room may take it whole.
 
 import trio
 
-from goqueue.core.calls import Request
-from goqueue.core.verbs import Publish, PublishBatch
-
-# What a request and its answer take besides its bytes.
-_OVERHEAD_BYTES = 512
-_RECORD_BYTES = 256
-
 
 class Admission:
     """Room for so many bytes."""
@@ -46,13 +39,3 @@ class Admission:
         """Wait until fewer bytes are held than the bound; no checkpoint while that is so."""
         while not self.is_roomy:
             await self._waiting.park()
-
-
-def weight(request: Request) -> int:
-    """The bytes that a request holds until it is answered."""
-    if type(request) is PublishBatch:
-        return len(request.batch) + _OVERHEAD_BYTES
-    if type(request) is Publish:
-        contents = sum(len(record.key or b"") + len(record.value or b"") for record in request.records)
-        return _OVERHEAD_BYTES + _RECORD_BYTES * len(request.records) + contents
-    return 0

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Caller
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 
 class Broker(Protocol):

@@ -18,15 +18,17 @@ from functools import partial
 import trio
 from attrs import evolve
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
 from goqueue.core.errors import GoQueueError
-from goqueue.core.forwarding.repeating import changes_nothing
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import changes_nothing, weight
 from goqueue.core.secrets import Secrets
-from goqueue.core.verbs import Caller, Code, Refusal
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DefectError
@@ -38,7 +40,7 @@ from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.open_log import system_wall_ms
 from goqueue.storage.store import Store
 from goqueue.storage.threads import DiskThreads
-from goqueue.transports.admission import Admission, weight
+from goqueue.transports.admission import Admission
 from goqueue.transports.boot_clock import boot_ns
 from goqueue.transports.peers.correspondence import Correspondence
 from goqueue.transports.trio_asking import answered

@@ -3,8 +3,9 @@
 import trio
 from outcome import Value
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Caller
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.transports.broker import Broker
 
 

@@ -15,12 +15,15 @@ from typing import TypeAlias
 import trio
 from attrs import evolve
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.dead.verbs import BrowseDead
-from goqueue.core.delay.verbs import ListDelayed
-from goqueue.core.groups.verbs import Polled, PollGroup, WatchGroup
-from goqueue.core.verbs import Caller, Code, Fetch, Fetched, Refusal
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.deadletters import BrowseDead
+from goqueue.core.requests.delays import ListDelayed
+from goqueue.core.requests.groups import Polled, PollGroup, WatchGroup
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.transports.answer_room import AnswerRoom, current_room
 from goqueue.transports.broker import Broker
 from goqueue.transports.buffer_budget import PAGE_BYTES

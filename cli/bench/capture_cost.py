@@ -20,7 +20,7 @@ from goqueue.cli.bench.served_broker import ServedBroker, served
 from goqueue.cli.bench.sizes import Sizes
 from goqueue.cli.bench.workbench import BenchError, Workbench
 from goqueue.core.capture.digest import HEAD_BYTES
-from goqueue.core.verbs import Publish, PublishBatch
+from goqueue.core.requests.messages import Publish, PublishBatch
 from goqueue.storage.capture import core_vocabulary
 from goqueue.storage.capture_files import CaptureFile, list_captures, read_events, replay
 

@@ -18,8 +18,9 @@ from goqueue.core.log.effects import Append
 from goqueue.core.ready import Fetching, Letter, Ready, Send
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record, iterate
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Refusal
 from goqueue.core.secret_names import SECRET_KEY
-from goqueue.core.verbs import Refusal, Side
 from goqueue.core.work.book import MOVES_KEY
 from goqueue.core.work.records import (
     WORK_CODEC,

@@ -24,7 +24,7 @@ from crc32c import crc32c
 from goqueue.core.ready import Ready, Send
 from goqueue.core.records.batch import HEADER_BYTES
 from goqueue.core.records.record import Recordless
-from goqueue.core.verbs import Published, PublishReply
+from goqueue.core.requests.messages import Published, PublishReply
 
 HEAD_BYTES = HEADER_BYTES
 _SHAPES_MAX = 4096

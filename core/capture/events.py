@@ -23,7 +23,6 @@ from typing import Any
 import attrs
 from attrs import define
 
-from goqueue.core.calls import Request
 from goqueue.core.capture.digest import HEAD_BYTES, reader_of
 from goqueue.core.capture.errors import CaptureError, OtherRelease
 from goqueue.core.capture.reading import READ_ERRORS, ValueReader
@@ -31,9 +30,11 @@ from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Due, PublishBatch
+from goqueue.core.requests.row import Request
 from goqueue.core.secret_names import SECRET_BYTES
 from goqueue.core.secrets import TAG_BYTES, Notes, Secrets
-from goqueue.core.verbs import Caller, Due, PublishBatch
 
 (
     TIME, WAKE, WRITTEN, TAKEN_NOTHING, TAKEN, TAKE_DIED, DEADLINE_SAME, DEADLINE, CLOCK_MOVED, FORGET, SYNCED,

@@ -19,14 +19,14 @@ from goqueue.core.capture.values import Run
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.messages import Answered, Forwarded
-from goqueue.core.groups.verbs import Polled
 from goqueue.core.log.producers import OWN_IDS
 from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.varint import Readable
 from goqueue.core.replication.messages import Pulled
-from goqueue.core.verbs import Due, Fetch, Fetched, PublishBatch, Side
-from goqueue.core.work.verbs import PolledWork
+from goqueue.core.requests.groups import Polled
+from goqueue.core.requests.messages import Due, Fetch, Fetched, PublishBatch, Side
+from goqueue.core.requests.queues import PolledWork
 
 
 @define

@@ -10,14 +10,13 @@ from typing import Any
 from goqueue.core.capture.timeline import Kind, Place
 from goqueue.core.dead.letters import read_letter
 from goqueue.core.errors import BatchError, ProtocolError
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, Polled, PollGroup
 from goqueue.core.log.effects import Buffer
 from goqueue.core.records.batch import Header, read_header, split
 from goqueue.core.records.record import iterate
 from goqueue.core.replication.messages import Kept, Pull, Pulled
-from goqueue.core.verbs import Fetch, Fetched, Publish, PublishBatch, Published, PublishReply, Side
-from goqueue.core.work.receipts import ending_of, read_stem
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import CommitOffsets, CommittedOffsets, Polled, PollGroup
+from goqueue.core.requests.messages import Fetch, Fetched, Publish, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -28,6 +27,7 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.work.receipts import ending_of, read_stem
 
 # What a request has come to for a message, and what there is to say of that.
 Mention = tuple[Kind, str]

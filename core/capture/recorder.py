@@ -15,7 +15,6 @@ from typing import Any
 
 from attrs import evolve
 
-from goqueue.core.calls import Request
 from goqueue.core.capture.digest import HEAD_BYTES, Shapes, digest, readable
 from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
 from goqueue.core.capture.letters import Letters, shortened
@@ -29,8 +28,10 @@ from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Due, PublishBatch
+from goqueue.core.requests.row import Request
 from goqueue.core.secret_names import without_secrets
-from goqueue.core.verbs import Caller, Due, PublishBatch
 
 
 class Recorder(Node):

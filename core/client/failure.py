@@ -1,7 +1,7 @@
 """Why something that a client asked for failed, what was done of it nevertheless, and whether trying again can help.
 
-A failure is data: it waits with what failed until somebody asks. Codes are the broker's (`core.verbs.Code`), and a few
-for what no broker says.
+A failure is data: it waits with what failed until somebody asks. Codes are the broker's (`requests.refusals.Code`), and
+a few for what no broker says.
 
 What was done follows from the code, where a broker gave it. What was sent and has no answer may have been carried out;
 so may be what was refused for the last time, if one of the attempts before has no answer.
@@ -9,7 +9,7 @@ so may be what was refused for the last time, if one of the attempts before has 
 
 from attrs import define, evolve
 
-from goqueue.core.verbs import Code, Outcome
+from goqueue.core.requests.refusals import Code, Outcome
 
 # What no broker says: time was up, the client was left, nobody was there to ask, or what was said makes no sense.
 DELIVERY_TIMEOUT = "delivery_timeout"

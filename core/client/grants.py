@@ -28,7 +28,7 @@ from goqueue.core.client.fetching import Origin
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import Header, Lane, validate
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.work.verbs import LeasedBatches, LeaseRun, ReceiptRun
+from goqueue.core.requests.queues import LeasedBatches, LeaseRun, ReceiptRun
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """A member of a group without its network: what it may read, what it is to let go of, what it asks next.
 
-It speaks the verbs of `core.groups.verbs` as a cooperative member: one `JoinGroup`, then `WatchGroup` for as long as
+It asks what is in `core.requests.groups` as a cooperative member: one `JoinGroup`, then `WatchGroup` for as long as
 it lasts, and `RevokePartitions` for what it was asked for and nobody holds any more. A watch is also the heartbeat.
 Whoever drives it sends what `take` gives, brings back what becomes of that, calls `wake` in time, and follows the
 `news`.
@@ -34,8 +34,7 @@ from goqueue.core.client.backoff import FIRST_NS, Backoff
 from goqueue.core.client.failure import PASSING, Failure
 from goqueue.core.groups.sessions import REVOCATION_NS
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
-    GroupAnswer,
+from goqueue.core.requests.groups import (
     GroupBeat,
     Joined,
     JoinGroup,
@@ -45,7 +44,8 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 
 MS = 1_000_000
 # A watch is answered at least so often, so that a member is certain while all goes well.
@@ -157,7 +157,7 @@ class Membership:
         self.live, self._sent, self._request = self._last_number, now, self._next()
         return self.live, self._request
 
-    def answered(self, now: int, number: int, answer: GroupAnswer) -> None:
+    def answered(self, now: int, number: int, answer: Reply) -> None:
         """The coordinator's answer to a request; a refusal is one."""
         if isinstance(answer, Refusal):
             failure = Failure(str(answer.code), answer.message, answer.field, answer.retry_after_ms)

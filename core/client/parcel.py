@@ -30,7 +30,8 @@ from goqueue.core.records.batch import (
 )
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Due, Outcome
+from goqueue.core.requests.messages import Due
+from goqueue.core.requests.refusals import Outcome
 
 if TYPE_CHECKING:
     from goqueue.core.client.pipeline import Pipeline

@@ -28,7 +28,8 @@ from goqueue.core.client.terms import Terms
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane, read_header
 from goqueue.core.records.build import Entry
-from goqueue.core.verbs import Code, Due, Outcome
+from goqueue.core.requests.messages import Due
+from goqueue.core.requests.refusals import Code, Outcome
 
 # A parcel grows past `batch_bytes` while its partition has no room in flight, up to this many times as much.
 GROWTH_MAX = 16

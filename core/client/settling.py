@@ -19,8 +19,7 @@ from attrs import define, field
 
 from goqueue.core.client.failure import DROPPED, PASSING, Failure
 from goqueue.core.client.grants import Grant, add_receipt
-from goqueue.core.verbs import Code, Outcome, Refusal
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -30,6 +29,7 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
 
 # One request, at most; and how many may have no answer before no more messages are asked for.
 RECEIPTS_MAX = 5_000

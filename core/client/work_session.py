@@ -29,9 +29,9 @@ from goqueue.core.client.failure import PASSING, Failure
 from goqueue.core.client.grants import MS, Claim, Grant, Grants
 from goqueue.core.client.membership import JOIN_NS, Standing
 from goqueue.core.client.settling import Saying, SettleRequest, Settling, Slip, Verb, failure_of
-from goqueue.core.groups.verbs import Joined, JoinGroup, LeaveGroup
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import LeasedBatches, ReceiptRun, WorkDone
+from goqueue.core.requests.groups import Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import LeasedBatches, ReceiptRun, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
 
 T = TypeVar("T")
 

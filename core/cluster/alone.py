@@ -2,24 +2,14 @@
 
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import (
+from goqueue.core.requests.cluster import (
     ClusterFigures,
     ClusterNode,
     ClusterReply,
     DescribeCluster,
-    DescribeReassignments,
-    Drain,
-    ElectLeaders,
-    ForgetNode,
     MeasureCluster,
-    ReadmitNode,
-    Reassign,
 )
-from goqueue.core.verbs import Code, Refusal
-
-# Asked by operators, and of no use to a node that is alone.
-_OF_OTHERS = (Reassign, DescribeReassignments, Drain, ElectLeaders, ForgetNode, ReadmitNode)
-ANSWERED = (DescribeCluster, MeasureCluster, *_OF_OTHERS)
+from goqueue.core.requests.refusals import Code, Refusal
 
 
 def answer(node_id: str, version: str, state: ClusterState, request: object) -> ClusterReply | ClusterFigures | Refusal:

@@ -28,7 +28,7 @@ from goqueue.core.cluster.records import (
 from goqueue.core.cluster.topic_settings import Value, setting
 from goqueue.core.log.config import Fsync
 from goqueue.core.quorum.voter_id import voter_id
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 # Those below are kept for what the broker itself writes.
 FIRST_PRODUCER_ID = 1000

@@ -25,11 +25,12 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import (
+from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
     LeaveNode,
@@ -40,8 +41,9 @@ from goqueue.core.cluster.verbs import (
     RegisteredReply,
     RegisterNode,
 )
-from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Service
 from goqueue.core.wishes import Wishes
 
 ROOM = 4
@@ -72,7 +74,7 @@ class Attendance:
     _catching_up: Callable[[], list[CatchingUp]]
     _logs: Callable[[], list[LogEnd]] = list
     wishes: Wishes = field(factory=lambda: Wishes(ROOM))
-    takes: tuple[type, ...] = ()
+    service: Service | None = None
     # Why the node is not let in, for whoever looks at it; empty where nothing is wrong.
     problem: str = ""
     # The controller let the node go: nothing hangs on it that could hang on another.

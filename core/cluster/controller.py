@@ -21,7 +21,9 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan_tidy import plan_tidy
 from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.standstill import Standstills
-from goqueue.core.cluster.verbs import (
+from goqueue.core.cluster.voters import next_change
+from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
     DescribeReassignments,
@@ -30,9 +32,7 @@ from goqueue.core.cluster.verbs import (
     Reassignment,
     ReassignmentsReply,
 )
-from goqueue.core.cluster.voters import next_change
-from goqueue.core.quorum.verbs import AddVoter, MoveController, RemoveVoter
-from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.voters import AddVoter, MoveController, RemoveVoter
 
 _SECOND_NS = 1_000_000_000
 _ROUND_NS = 1 * _SECOND_NS

@@ -42,4 +42,9 @@ class EndStandstill:
     incarnations: dict[str, int]
 
 
+@define
+class Summarize:
+    """The log has grown long beside what it adds up to: one record that says all is to follow."""
+
+
 Duty = NameCluster | DeclareDead | Tidy | EndStandstill

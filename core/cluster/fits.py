@@ -36,7 +36,7 @@ from goqueue.core.cluster.records import (
 from goqueue.core.cluster.topic_settings import settings_problems
 from goqueue.core.errors import ProtocolError
 from goqueue.core.quorum.voter_id import NODE_NAME_MAX, node_name_problem
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 _ID_MAX = 1 << 62
 _EPOCH_MAX = (1 << 31) - 1

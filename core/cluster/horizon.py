@@ -14,7 +14,7 @@ from attrs import define, field
 from goqueue.core.errors import ProtocolError
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 _PAUSE_NS = 500_000_000
 # So long after a change all partitions are told of once more, whatever else changes in between.

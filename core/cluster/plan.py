@@ -23,8 +23,9 @@ from goqueue.core.cluster.records import (
     TopicRemoved,
 )
 from goqueue.core.cluster.topic_settings import SETTINGS, settings_problems
-from goqueue.core.cluster.verbs import AddPartitions
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal, Side
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AddPartitions, AlterTopic, CreateTopic, DeleteTopic
 
 PARTITIONS_MAX = 10_000
 NAME_BYTES_MAX = 200

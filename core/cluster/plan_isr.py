@@ -12,8 +12,8 @@ from goqueue.core.cluster.draft import Draft, draft, standings
 from goqueue.core.cluster.plan import Plan
 from goqueue.core.cluster.plan_nodes import hand_over, no_such_node
 from goqueue.core.cluster.records import MetadataRecord, Standing
-from goqueue.core.cluster.verbs import AlterIsr, IsrChange
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.cluster import AlterIsr, IsrChange
+from goqueue.core.requests.refusals import Code, Refusal
 
 _JOINING = (Standing.LIVE, Standing.DRAINING)
 

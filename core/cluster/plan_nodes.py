@@ -27,9 +27,9 @@ from goqueue.core.cluster.records import (
     Standing,
     TopicRemoved,
 )
-from goqueue.core.cluster.verbs import Drain, ForgetNode, LeaveNode, RegisterNode
 from goqueue.core.quorum.voter_id import node_name_problem
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.cluster import Drain, ForgetNode, LeaveNode, RegisterNode
+from goqueue.core.requests.refusals import Code, Refusal
 
 NODES_MAX = 1000
 _NAMED_MAX = 5

@@ -6,7 +6,6 @@ from typing import Any
 from attrs import define
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.changes import AddSide, FinishDelete, MakeOwnTopic
 from goqueue.core.cluster.duties import DeclareDead, EndStandstill, NameCluster, Tidy
 from goqueue.core.cluster.plan import (
     Plan,
@@ -24,10 +23,8 @@ from goqueue.core.cluster.plan_nodes import plan_dead, plan_drain, plan_forget, 
 from goqueue.core.cluster.plan_readmit import plan_readmit
 from goqueue.core.cluster.plan_tidy import plan_name, plan_tidy
 from goqueue.core.cluster.standstill import plan_standstill
-from goqueue.core.cluster.verbs import (
-    AddPartitions,
+from goqueue.core.requests.cluster import (
     AlterIsr,
-    ClusterAnswer,
     Drain,
     DrainReply,
     ElectLeaders,
@@ -40,7 +37,10 @@ from goqueue.core.cluster.verbs import (
     RegisteredReply,
     RegisterNode,
 )
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
+from goqueue.core.requests.metadata import AddSide, FinishDelete, MakeOwnTopic
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import AddPartitions, AlterTopic, CreateTopic, DeleteTopic
 
 PlanOf = Callable[[ClusterState, Any, int], Plan]
 
@@ -106,7 +106,7 @@ _TIMELESS: dict[type, Callable[[ClusterState, Any], Plan]] = {
 }
 
 
-def answer(state: ClusterState, request: object) -> ClusterAnswer:
+def answer(state: ClusterState, request: object) -> Reply:
     """What a request of the cluster's is answered when `state` has come of it; None where there is nothing to say."""
     if isinstance(request, RegisterNode):
         known = state.nodes.get(request.node_id)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from attrs import define, field
 
 from goqueue.core.codec import Codec
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 
 @define

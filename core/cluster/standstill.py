@@ -25,7 +25,7 @@ from goqueue.core.cluster.draft import draft
 from goqueue.core.cluster.duties import EndStandstill
 from goqueue.core.cluster.plan import Plan
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import LogEnd
+from goqueue.core.requests.cluster import LogEnd
 
 _LIVING = (Standing.LIVE, Standing.DRAINING)
 _Slot = tuple[str, int]

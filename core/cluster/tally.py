@@ -11,7 +11,7 @@ from attrs import define, field
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.describe import health
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import ClusterFigures
+from goqueue.core.requests.cluster import ClusterFigures
 
 _MS = 1_000_000
 

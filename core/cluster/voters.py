@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.records import Standing
-from goqueue.core.quorum.verbs import AddVoter, RemoveVoter
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.voters import AddVoter, RemoveVoter
 
 VOTERS_MAX = 5
 _ELIGIBLE = (Standing.LIVE, Standing.DRAINING)

@@ -7,17 +7,17 @@ that node is asked for as much as the page has room for.
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.gone import Gone
 from goqueue.core.dead.letters import fits, read_letter
 from goqueue.core.dead.picking import opened
 from goqueue.core.dead.reading import Reading
-from goqueue.core.dead.verbs import BrowseDead, DeadLetter, DeadLetters, Sieve
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.deadletters import BrowseDead, DeadLetter, DeadLetters, Sieve
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 
 LIMIT_MAX = 1000
 _PAGE_BYTES = 4 << 20

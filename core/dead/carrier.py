@@ -22,7 +22,6 @@ from enum import Enum
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.freight import Freight
 from goqueue.core.dead.moves import NO_PRODUCER, Moves
 from goqueue.core.dead.picking import BYTES_MAX, LETTERS_MAX, Bounds, Named, repeated
@@ -30,22 +29,22 @@ from goqueue.core.dead.produced import produced
 from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.records import Abandoned, Arrived, Cut, Enlisted, Intent
 from goqueue.core.dead.targets import creation, dead_topic
-from goqueue.core.dead.verbs import FindMoved, Moved
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import (
+from goqueue.core.requests.deadletters import FindMoved, Moved
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.messages import (
     Acks,
-    Code,
     InitProducer,
     ProducerReply,
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
     Side,
 )
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.records import packed, unpacked

@@ -3,11 +3,12 @@
 from attrs import define
 
 from goqueue.core.dead.targets import dead_topics
-from goqueue.core.dead.verbs import DeadCounts
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import elsewhere
+from goqueue.core.requests.deadletters import DeadCounts
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Code, Refusal, Side
 from goqueue.core.work.book import Book, Standing
 from goqueue.core.work.errands import Slot
 

@@ -7,12 +7,12 @@ job's counts are never less than they were.
 
 from attrs import define
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.leg import NO_LIMIT
 from goqueue.core.dead.records import DEAD_CODEC, Job, Tally
-from goqueue.core.dead.verbs import Carried, CarryOn
 from goqueue.core.dead.yard import Yard
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.deadletters import Carried, CarryOn
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Slot
 
 _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 20_000_000, 500_000_000

@@ -9,16 +9,16 @@ redrives are kept, is asked, and the tally closed if it has.
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.carrier import Carrier
 from goqueue.core.dead.leg import Leg
 from goqueue.core.dead.records import DEAD_CODEC, Closed, Job
-from goqueue.core.dead.verbs import Carried, CarryOn, DescribeRedrive, RedriveReply, RedriveState
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.errors import ProtocolError
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.deadletters import Carried, CarryOn, DescribeRedrive, RedriveReply, RedriveState
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Slot
 
 _TERM_NS = 10_000_000_000

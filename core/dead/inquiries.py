@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.census import Census
-from goqueue.core.dead.verbs import (
+from goqueue.core.dead.yard import Yard
+from goqueue.core.elsewhere import leaders_elsewhere
+from goqueue.core.requests.deadletters import (
     CancelRedrive,
     CountDead,
     DeadCounts,
@@ -24,11 +25,10 @@ from goqueue.core.dead.verbs import (
     RedriveReply,
     StartRedrive,
 )
-from goqueue.core.dead.yard import Yard
-from goqueue.core.elsewhere import leaders_elsewhere
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Errands
 

@@ -1,27 +1,23 @@
 """The room of dead letters: it has them moved, and answers whoever asks about them or has them sent back.
 
-What is to be done follows from the ledgers alone: what is dead in a queue, an open intent, a job that runs. So nothing
-is told to this room; it looks at each ledger that may be another than it was, and takes up what it finds there.
+What is to be done follows from the ledgers alone: what is dead in a queue, an open intent, a job that runs. The room
+looks at each ledger that may have changed, and takes up what it finds there.
 
-A request waits while a ledger that it needs is being made or read. The answer to one that changes something, and to
-whoever asks how far a job is, is held until the ledger that keeps the job is durable.
+A request waits while a ledger that it needs is being made or read. Answers that speak of a job are held until the
+ledger that keeps the job is durable.
 
 Among several nodes each has the ledgers of the partitions that it leads. A request is taken by any node: what it can
 answer for the partitions here it does, and the others are asked for theirs. A job lives with the ledger of the first
 partition. What another node asks is answered for what is led here, and passed on to nobody.
 
-Bounded: so many partitions at a time have letters in memory, so many jobs run, so many requests wait.
-
-Invariant: a request is answered once, or forgotten.
+Bounded: partitions that have letters in memory, jobs that run, requests that wait. A request has at most one answer.
 """
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 from attrs import define
 
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.changes import AddSide
 from goqueue.core.dead.browsing import Browsing
 from goqueue.core.dead.carrier import Carrier
 from goqueue.core.dead.census import Census
@@ -32,13 +28,17 @@ from goqueue.core.dead.records import Closed, Job, Tally
 from goqueue.core.dead.redrive import Redrive
 from goqueue.core.dead.requests import browse_refusal, job_of, job_refusal
 from goqueue.core.dead.targets import dead_topics, resolved
-from goqueue.core.dead.verbs import (
+from goqueue.core.dead.yard import Ledgers, Yard
+from goqueue.core.elsewhere import elsewhere
+from goqueue.core.forwarding.numbers import FORWARDED
+from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     CarryOn,
     CountDead,
     DeadCounts,
-    DeadRequest,
     DeadTopic,
     DescribeRedrive,
     FindMoved,
@@ -49,13 +49,13 @@ from goqueue.core.dead.verbs import (
     RedriveState,
     StartRedrive,
 )
-from goqueue.core.dead.yard import Ledgers, Yard
-from goqueue.core.elsewhere import elsewhere
-from goqueue.core.forwarding.numbers import FORWARDED
-from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.metadata import AddSide
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Caller, Code, Refusal, Side
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Errands, Slot
@@ -76,7 +76,7 @@ class _Started:
 class DeadLeader:
     """The dead letters of one node."""
 
-    takes: tuple[type, ...] = get_args(DeadRequest)
+    service: Service | None = Service.DEAD_LETTERS
 
     def __init__(self, site: Site, ledgers: Ledgers) -> None:
         self._site = site
@@ -92,7 +92,7 @@ class DeadLeader:
         self._hired = Hired(self._yard, self._carriers)
         self._browsing: dict[int, Browsing] = {}
         self._inquiries = Inquiries(self._yard, self._census)
-        self._waiting: dict[int, DeadRequest | _Started] = {}
+        self._waiting: dict[int, Request | _Started] = {}
         # Topics whose ledgers are being made, by the number of the wish.
         self._making: dict[int, str] = {}
         self._is_stirred = False
@@ -112,7 +112,7 @@ class DeadLeader:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: DeadRequest) -> None:
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take a request."""
         if to < FORWARDED and isinstance(request, Question):
             self._inquiries.begin(to, request)

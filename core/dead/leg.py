@@ -9,7 +9,6 @@ A rate is kept by pauses between batches, which are small when the rate is.
 
 from attrs import define, evolve
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.carrier import Carrier
 from goqueue.core.dead.freight import Freight
 from goqueue.core.dead.picking import BYTES_MAX, Bounds, Sifted
@@ -17,7 +16,8 @@ from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.records import Job, Passed, Tally
 from goqueue.core.dead.targets import Targets
 from goqueue.core.dead.yard import Yard
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.records import packed_runs

@@ -15,11 +15,11 @@ Anybody may write into a topic of dead letters, so what is read here is text tha
 """
 
 from goqueue.core.cluster.moments import moment_text, parse_moment_ms
-from goqueue.core.dead.verbs import DeadLetter, Sieve
 from goqueue.core.records.build import Entry
 from goqueue.core.records.headers import EXPIRES, Headers
 from goqueue.core.records.record import Record
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.deadletters import DeadLetter, Sieve
 
 PREFIX = "goqueue.dlq."
 REASON, DETAIL, GROUP, ATTEMPTS, TIME = (

@@ -36,9 +36,9 @@ from goqueue.core.dead.records import (
     Passed,
     Tally,
 )
-from goqueue.core.dead.verbs import RedriveState
 from goqueue.core.errors import ProtocolError
 from goqueue.core.log.producers import advance
+from goqueue.core.requests.deadletters import RedriveState
 from goqueue.core.work.records import unpacked, unpacked_runs
 
 Kept = TypeVar("Kept")

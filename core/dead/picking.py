@@ -16,12 +16,12 @@ from goqueue.core.dead.gone import Gone
 from goqueue.core.dead.letters import bare, buried, fits, read_letter, revived
 from goqueue.core.dead.records import Intent, Tally
 from goqueue.core.dead.targets import Targets
-from goqueue.core.dead.verbs import Sieve
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import NO_TIMESTAMP, Codec, Header, Lane, validate
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.deadletters import Sieve
 from goqueue.core.work.records import unpacked
 from goqueue.core.work.window import Run, join
 

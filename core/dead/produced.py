@@ -1,8 +1,8 @@
 """What a partition that is led here knows of a producer's batch: whether a move has arrived."""
 
-from goqueue.core.dead.verbs import FindMoved, Moved
 from goqueue.core.led import Led
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.deadletters import FindMoved, Moved
+from goqueue.core.requests.refusals import Code, Refusal
 
 
 def produced(led: Led, question: FindMoved) -> Moved | Refusal:

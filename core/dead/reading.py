@@ -7,11 +7,12 @@ from typing import Protocol
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.led import Led
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Code, Fetch, Fetched, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands, Sender
 
 _READ_BYTES = 256 << 10

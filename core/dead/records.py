@@ -11,7 +11,7 @@ two never disagree, whatever is lost in a crash.
 from attrs import define, field
 
 from goqueue.core.codec import Codec
-from goqueue.core.dead.verbs import RedriveReply, RedriveState, Sieve
+from goqueue.core.requests.deadletters import RedriveReply, RedriveState, Sieve
 
 
 @define

@@ -15,9 +15,9 @@ from goqueue.core.dead.carrier import Carrier
 from goqueue.core.dead.distant import Distant
 from goqueue.core.dead.leg import NO_LIMIT, Leg
 from goqueue.core.dead.records import Job, Tally
-from goqueue.core.dead.verbs import RedriveState
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import elsewhere
+from goqueue.core.requests.deadletters import RedriveState
 from goqueue.core.work.errands import Slot
 
 # How long the end waits for a batch under way, whose target may be out of reach.

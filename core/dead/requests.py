@@ -4,9 +4,9 @@ from goqueue.core.cluster.plan import is_own
 from goqueue.core.dead.browsing import LIMIT_MAX
 from goqueue.core.dead.letters import REASONS
 from goqueue.core.dead.records import Job
-from goqueue.core.dead.verbs import BrowseDead, PurgeDead, Sieve, StartRedrive
 from goqueue.core.led import Led
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.deadletters import BrowseDead, PurgeDead, Sieve, StartRedrive
+from goqueue.core.requests.refusals import Code, Refusal
 
 RATE_MAX = 1_000_000
 _COUNT_MAX = 1 << 62

@@ -12,10 +12,11 @@ from attrs import define
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.plan import is_own, no_such_topic
 from goqueue.core.cluster.topic_settings import SETTINGS, Value, setting
-from goqueue.core.dead.verbs import DeadLetter
 from goqueue.core.led import Led
+from goqueue.core.requests.deadletters import DeadLetter
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Code, CreateTopic, Refusal
 
 SUFFIX = ".dlq"
 # What the headers of a letter take at most beyond its message, and then some.

@@ -24,7 +24,6 @@ from enum import Enum
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.delay.errands import Budget, Errands
 from goqueue.core.delay.moving import Delivered, Mover
 from goqueue.core.delay.records import (
@@ -37,15 +36,17 @@ from goqueue.core.delay.records import (
 )
 from goqueue.core.delay.schedule import Schedule
 from goqueue.core.delay.summaries import Summaries, candidates
-from goqueue.core.delay.verbs import DelayedMessage
 from goqueue.core.errors import BatchError
 from goqueue.core.log.producers import MOVER_ID
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import split, validate
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.delays import DelayedMessage
+from goqueue.core.requests.messages import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import Acks, Code, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal, Side
 
 _AHEAD_MS = 25
 # A move is due later than any could be intended: the clock was set back, and what comes before it must not wait for it.

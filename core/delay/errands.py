@@ -7,7 +7,8 @@ and goes on in the next, so that others wait for milliseconds.
 
 from attrs import define, field
 
-from goqueue.core.wishes import Wish, Wishes
+from goqueue.core.requests.row import Request
+from goqueue.core.wishes import Wishes
 
 Slot = tuple[str, int]
 """A topic and a partition."""
@@ -40,7 +41,7 @@ class Errands:
     _wishes: Wishes
     _owners: dict[int, Slot] = field(factory=dict)
 
-    def ask(self, wish: Wish) -> int:
+    def ask(self, wish: Request) -> int:
         """Ask for something; the number of it."""
         number = self._wishes.ask(wish)
         self._owners[number] = self.slot

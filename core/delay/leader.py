@@ -21,24 +21,11 @@ from itertools import islice
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.changes import AddSide
 from goqueue.core.delay.calendar import Calendar, Standing
 from goqueue.core.delay.errands import TURN_MESSAGES, Budget, Errands, Slot
 from goqueue.core.delay.moving import Delivered
 from goqueue.core.delay.pages import Pages
 from goqueue.core.delay.publishing import HeldBack, due_at
-from goqueue.core.delay.verbs import (
-    CancelDelayed,
-    DelayedMessage,
-    DelayedMessages,
-    DelayRequest,
-    DelaysMeasured,
-    GetDelayed,
-    ListDelayed,
-    MeasureDelays,
-    RescheduleDelayed,
-)
 from goqueue.core.elsewhere import elsewhere, leaders_elsewhere
 from goqueue.core.errors import BatchError
 from goqueue.core.forwarding.numbers import FORWARDED
@@ -48,8 +35,23 @@ from goqueue.core.reads import deleted
 from goqueue.core.records.batch import validate
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.delays import (
+    CancelDelayed,
+    DelayedMessage,
+    DelayedMessages,
+    DelaysMeasured,
+    GetDelayed,
+    ListDelayed,
+    MeasureDelays,
+    RescheduleDelayed,
+)
+from goqueue.core.requests.messages import Fetch, Fetched, Published, PublishReply, Side
+from goqueue.core.requests.metadata import AddSide
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
-from goqueue.core.verbs import Caller, Code, Fetch, Fetched, Published, PublishReply, Refusal, Side
 from goqueue.core.wishes import Wishes
 
 ROOM = 3
@@ -65,9 +67,7 @@ class DelayLeader:
 
     _site: Site
     wishes: Wishes = field(factory=lambda: Wishes(ROOM), init=False)
-    takes: tuple[type, ...] = field(
-        default=(ListDelayed, GetDelayed, CancelDelayed, RescheduleDelayed, MeasureDelays), init=False
-    )
+    service: Service | None = field(default=Service.DELAYS, init=False)
     _calendars: dict[Slot, Calendar] = field(factory=dict, init=False)
     # Whose each wish is, of those of calendars.
     _owners: dict[int, Slot] = field(factory=dict, init=False)
@@ -98,13 +98,14 @@ class DelayLeader:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: DelayRequest) -> None:
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureDelays):
             self._site.send(to, self._measure())
         elif isinstance(request, ListDelayed):
             self._list(to, request)
         else:
+            assert isinstance(request, Single)
             self._ask_about(now, to, request)
 
     def _ask_about(self, now: int, to: int, request: Single) -> None:

@@ -28,7 +28,8 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import split, validate
 from goqueue.core.records.build import BatchBuilder
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.verbs import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal, Side
+from goqueue.core.requests.messages import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.refusals import Refusal
 
 CONTENTS_MAX = 2_000
 _BYTES_MAX = 2 << 20

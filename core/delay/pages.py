@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.delay.verbs import DelayedMessage, DelayedMessages, ListDelayed
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode, Wishes
+from goqueue.core.requests.delays import DelayedMessage, DelayedMessages, ListDelayed
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.wishes import Wishes
 
 
 @define(eq=False)

@@ -16,7 +16,8 @@ from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.headers import EXPIRES, Headers
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Acks, Code, Due, NewRecord, Publish, PublishBatch, Refusal
+from goqueue.core.requests.messages import Acks, Due, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.refusals import Code, Refusal
 
 DUE_MS_MAX = TIME_MS_MAX
 

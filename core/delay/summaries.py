@@ -18,9 +18,9 @@ from goqueue.core.delay.errands import Errands
 from goqueue.core.delay.records import ControlRecord, SummaryBegun, SummaryPart
 from goqueue.core.delay.schedule import Schedule
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.messages import Side
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import Side
-from goqueue.core.wishes import RollSide, TrimSide
 
 
 def candidates(stream: Partition) -> list[int]:

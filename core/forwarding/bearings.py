@@ -5,10 +5,11 @@ from typing import Any
 
 from attrs import define
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.verbs import Caller, NewRecord
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import NewRecord
+from goqueue.core.requests.replies import Reply
 
 
 @define(eq=False)

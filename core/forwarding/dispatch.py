@@ -15,19 +15,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
 from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.errands import Attempt, Errand, PublishErrand
 from goqueue.core.forwarding.incoming import Incoming
 from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded, ForwardingMessage, Inquiry, Missing
 from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own, part
 from goqueue.core.forwarding.outgoing import Outgoing
-from goqueue.core.forwarding.routes import RULES, Routes, Rule
+from goqueue.core.forwarding.routes import Routes
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import Caller, Code, Publish, PublishBatch, Published, Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import NodeHeartbeat, RegisterNode
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.messages import Publish, PublishBatch, Published
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Route
+from goqueue.core.requests.table import TABLE, weight
 
 _ERRANDS_MAX = 20_000
 _BYTES_MAX = 64 << 20
@@ -78,12 +82,12 @@ class Dispatch:
 
     def ask(self, now: int, to: int, caller: Caller, request: Any) -> bool:
         """Look after a request; False when it is to be carried out here like any of a node that is alone."""
-        rule = RULES[type(request)]
-        if rule is Rule.HERE or (rule is Rule.PUBLISH and self._is_for_here(request)):
+        route = TABLE[type(request)].route
+        if route is Route.HERE or (route is Route.PARTITIONS and self._is_for_here(request)):
             return False
-        if rule is not Rule.PUBLISH:
+        if route is not Route.PARTITIONS:
             node = self.routes.node(to, request)
-            is_direct = rule is Rule.PARTITION and node == self._bearings.node_id and not self._is_behind(request)
+            is_direct = route is Route.PARTITION and node == self._bearings.node_id and not self._is_behind(request)
             if node is None or is_direct:
                 return False
         self._begin(now, to, caller, request)
@@ -98,7 +102,7 @@ class Dispatch:
         return isinstance(request, PublishBatch) and request.topic in self._held_topics
 
     def _begin(self, now: int, to: int, caller: Caller, request: Any) -> None:
-        size = _size(request)
+        size = _REQUEST_BYTES + weight(request)
         if len(self._errands) >= _ERRANDS_MAX or (self._errands and self._bytes + size > _BYTES_MAX):
             message = "too many requests are on their way to other nodes"
             self._bearings.answer(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
@@ -341,13 +345,3 @@ class Dispatch:
             assert to in self._alarms
             assert to in self._held or errand.attempts
             errand.check()
-
-
-def _size(request: Any) -> int:
-    """About how much memory a request takes."""
-    if isinstance(request, PublishBatch):
-        return _REQUEST_BYTES + len(request.batch)
-    if isinstance(request, Publish):
-        held = sum(len(record.value or b"") + len(record.key or b"") for record in request.records)
-        return held + _REQUEST_BYTES * len(request.records)
-    return _REQUEST_BYTES

@@ -12,12 +12,14 @@ from typing import Any, Protocol
 
 from attrs import define, evolve, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.verbs import AlterIsr, LeaveNode, NodeHeartbeat, RegisterNode
-from goqueue.core.forwarding.repeating import is_repeatable
 from goqueue.core.forwarding.routes import Routes
-from goqueue.core.verbs import Caller, Code, Publish, Published, PublishReply, Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import AlterIsr, LeaveNode, NodeHeartbeat, RegisterNode
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.messages import Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.table import is_repeatable
 
 # These say that a request was not carried out, and that another node can.
 ASTRAY = frozenset((Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR))

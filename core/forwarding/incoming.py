@@ -14,10 +14,7 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.verbs import RegisterNode
 from goqueue.core.errors import ProtocolError
-from goqueue.core.forwarding.answers import ANSWERED
 from goqueue.core.forwarding.messages import (
     ANY_LIFE,
     Abandoned,
@@ -28,10 +25,13 @@ from goqueue.core.forwarding.messages import (
     Missing,
 )
 from goqueue.core.forwarding.numbers import forwarded
-from goqueue.core.forwarding.repeating import is_idempotent
-from goqueue.core.groups.verbs import Polled
-from goqueue.core.verbs import Caller, Code, Refusal
-from goqueue.core.work.verbs import PolledWork
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import RegisterNode
+from goqueue.core.requests.groups import Polled
+from goqueue.core.requests.queues import PolledWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.table import SENT, is_idempotent
 
 _LIVES_MAX = 4
 # More nodes than a cluster has.
@@ -113,7 +113,7 @@ class Incoming:
 
     def forwarded(self, now: int, sender: str, message: Forwarded) -> None:
         """Another node passes a request on. Raises ProtocolError for what is no request."""
-        if type(message.request) not in ANSWERED:
+        if type(message.request) not in SENT:
             raise ProtocolError(f"a {type(message.request).__name__} is no request that nodes pass on")
         is_introduction = message.life == ANY_LIFE and isinstance(message.request, RegisterNode)
         if message.life != self._own_life and not is_introduction:

@@ -6,14 +6,9 @@ node that was asked, `life` that of the one that is to carry the request out, as
 
 from attrs import define
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic
-from goqueue.core.cluster.verbs import ClusterAnswer, ClusterRequest
-from goqueue.core.quorum.verbs import QuorumRequest
-from goqueue.core.verbs import Caller
-
-# What the origin asks of others besides what clients ask of it.
-Own = MakeOwnTopic | AddSide | FinishDelete | ExtendProducerIds | ClusterRequest | QuorumRequest
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 # The life of a node of which the origin knows no more than the name.
 ANY_LIFE = 0
@@ -33,7 +28,7 @@ class Forwarded:
     floor: int
     is_own: bool
     caller: Caller
-    request: Request | Own
+    request: Request
 
 
 @define
@@ -43,7 +38,7 @@ class Answered:
     origin: int
     life: int
     number: int
-    reply: Reply | ClusterAnswer
+    reply: Reply
 
 
 @define

@@ -13,10 +13,7 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.verbs import RegisterNode
 from goqueue.core.errors import ProtocolError
-from goqueue.core.forwarding.answers import is_answer
 from goqueue.core.forwarding.messages import (
     ANY_LIFE,
     Abandoned,
@@ -26,8 +23,10 @@ from goqueue.core.forwarding.messages import (
     Inquiry,
     Missing,
 )
-from goqueue.core.forwarding.repeating import is_idempotent, is_repeatable
-from goqueue.core.verbs import Caller
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import RegisterNode
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.table import is_answer, is_idempotent, is_repeatable
 
 # An answer that takes longer is asked for.
 _PATIENCE_NS = 1_000_000_000

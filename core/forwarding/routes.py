@@ -1,74 +1,27 @@
 """Which node a request belongs to, read from the agreed state.
 
-Every class of requests and of wishes has a rule. Of a room's own wishes those that write what only a leader may write
+The row of a request says by what it is routed. Of a room's own wishes those that write what only a leader may write
 are never passed on: two nodes that both believe to lead must not both write through the one that does.
 
 A topic without placements was made by a node that was alone, and is that node's.
 """
 
 from collections.abc import Callable
-from enum import Enum
-from typing import Any, get_args
+from typing import Any
 
 from attrs import define, field
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.changes import AddSide, ExtendProducerIds, FinishDelete, MakeOwnTopic
-from goqueue.core.cluster.verbs import ClusterRequest, DescribeCluster, MeasureCluster
-from goqueue.core.dead.verbs import DeadRequest
-from goqueue.core.delay.verbs import CancelDelayed, GetDelayed, ListDelayed, MeasureDelays, RescheduleDelayed
-from goqueue.core.groups.verbs import GroupRequest, MeasureGroups
-from goqueue.core.quorum.verbs import QuorumRequest
-from goqueue.core.verbs import (
-    AlterTopic,
-    CreateTopic,
-    DeleteTopic,
-    DescribeNode,
-    DescribePartitions,
-    DescribeTopic,
-    Fetch,
-    FindOffset,
-    InitProducer,
-    ListTopics,
-    Publish,
-    PublishBatch,
-    Side,
-)
-from goqueue.core.wishes import AskNode, RollSide, TrimSide, room_of
-from goqueue.core.work.verbs import WorkRequest
+from goqueue.core.requests.messages import Fetch, PublishBatch, Side
+from goqueue.core.requests.metadata import AddSide, MakeOwnTopic
+from goqueue.core.requests.row import Route
+from goqueue.core.requests.table import TABLE
+from goqueue.core.requests.topics import CreateTopic, DeleteTopic
+from goqueue.core.wishes import room_of
 
 _GROUPS = "__groups"
 # The room that moves what is due: a move belongs to one tenure of the partition.
 _DELAYS_ROOM = 3
-
-
-class Rule(Enum):
-    """Where a request of some class is carried out."""
-
-    HERE = "here"
-    PARTITION = "partition"
-    PUBLISH = "publish"
-    COORDINATOR = "coordinator"
-    CONTROLLER = "controller"
-    NODE = "node"
-
-
-RULES: dict[type, Rule] = {
-    Publish: Rule.PUBLISH,
-    AskNode: Rule.NODE,
-    **dict.fromkeys((PublishBatch, Fetch, FindOffset, GetDelayed, CancelDelayed, RescheduleDelayed), Rule.PARTITION),
-    **dict.fromkeys((CreateTopic, AlterTopic, DeleteTopic, InitProducer, MakeOwnTopic, AddSide), Rule.CONTROLLER),
-    **dict.fromkeys((FinishDelete, ExtendProducerIds), Rule.CONTROLLER),
-    **dict.fromkeys(get_args(ClusterRequest), Rule.CONTROLLER),
-    **dict.fromkeys(get_args(QuorumRequest), Rule.CONTROLLER),
-    **dict.fromkeys(get_args(GroupRequest), Rule.COORDINATOR),
-    # What each node tells of itself, or finds out by asking others in its own way.
-    **dict.fromkeys((ListTopics, DescribeTopic, DescribePartitions, DescribeNode), Rule.HERE),
-    **dict.fromkeys((DescribeCluster, MeasureCluster, MeasureGroups, MeasureDelays, ListDelayed), Rule.HERE),
-    **dict.fromkeys((RollSide, TrimSide), Rule.HERE),
-    **dict.fromkeys(get_args(WorkRequest), Rule.HERE),
-    **dict.fromkeys(get_args(DeadRequest), Rule.HERE),
-}
 
 
 @define(eq=False)
@@ -87,15 +40,15 @@ class Routes:
 
     def node(self, to: int, request: Any) -> str | None:
         """The node that a request belongs to; None where it is carried out here, whoever leads."""
-        rule = RULES[type(request)]
-        if rule is Rule.PARTITION:
+        route = TABLE[type(request)].route
+        if route is Route.PARTITION:
             is_bound = to < 0 and _is_bound(to, request)
             return None if is_bound else self.leader(request.topic, request.partition)
-        if rule is Rule.CONTROLLER:
+        if route is Route.CONTROLLER:
             return self._controller()
-        if rule is Rule.COORDINATOR:
+        if route is Route.COORDINATOR:
             return self.leader(_GROUPS, 0) or None
-        return request.node if rule is Rule.NODE else None
+        return request.node if route is Route.NODE else None
 
     def leader(self, topic: str, partition: int) -> str | None:
         """Who leads a partition; None for one that is not known, or is not placed."""

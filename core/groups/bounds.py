@@ -6,7 +6,7 @@ are forgotten (`expiries`). So have members and the topics that they read, of wh
 
 from attrs import define
 
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 
 DAY_MS = 24 * 3_600_000
 # Partitions that a commit may name.

@@ -29,19 +29,20 @@ from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.sessions import Session, Sessions
 from goqueue.core.groups.shared import SharedNews
 from goqueue.core.groups.state import Change, Group, Groups, GroupStands, Member, change_of, entry_of
-from goqueue.core.groups.verbs import (
+from goqueue.core.groups.watches import Watch, Watches
+from goqueue.core.records.entries import Entry
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     DeleteGroup,
     DescribeGroup,
     DescribeRebalances,
     FetchOffsets,
-    GroupAnswer,
     GroupBeat,
     GroupHeartbeat,
     GroupMode,
     GroupReply,
-    GroupRequest,
     GroupState,
     Joined,
     JoinGroup,
@@ -53,9 +54,9 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.groups.watches import Watch, Watches
-from goqueue.core.records.entries import Entry
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 # What keeps a shared group from being forgotten is looked for again so much later.
 _HELD_NS = 10_000_000_000
@@ -72,7 +73,7 @@ class Coordinator:
     bounds: GroupBounds = field(factory=GroupBounds)
     # What is to be appended to the journal, and what to say once everything appended so far is durable.
     entries: list[Entry] = field(factory=list)
-    replies: list[tuple[int, GroupAnswer]] = field(factory=list)
+    replies: list[tuple[int, Reply]] = field(factory=list)
     # Groups of which somebody may have other partitions than before; emptied by whoever follows that.
     changed: dict[str, None] = field(factory=dict)
     shared: SharedNews = field(factory=SharedNews)
@@ -97,7 +98,7 @@ class Coordinator:
 
     # --- what is asked
 
-    def ask(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take a request; its reply comes under `to`."""
         if isinstance(request, WatchGroup):
             self._watch(now, to, request)
@@ -306,7 +307,7 @@ class Coordinator:
             self._sessions.get(group, member_id).last = now
         return found, member
 
-    def _join(self, now: int, request: JoinGroup) -> GroupAnswer:
+    def _join(self, now: int, request: JoinGroup) -> Reply:
         planned = plan.plan_join(self.groups, request, plan.unused_id(self.groups, request, self._random))
         if isinstance(planned, Refusal):
             return planned
@@ -341,7 +342,7 @@ class Coordinator:
         is_required = group.name in self._pacing or assigned != member.target
         return describe.joined(group, member, session.told, is_required=is_required)
 
-    def _heartbeat(self, now: int, request: GroupHeartbeat) -> GroupAnswer:
+    def _heartbeat(self, now: int, request: GroupHeartbeat) -> Reply:
         self.heartbeats += 1
         found = self._member(now, request.group, request.member_id)
         if isinstance(found, Refusal):
@@ -373,14 +374,14 @@ class Coordinator:
         else:
             self._watches.add(Watch(to, group.name, member.member_id, request.seen, now + wait_ns))
 
-    def _leave(self, now: int, request: LeaveGroup) -> GroupAnswer:
+    def _leave(self, now: int, request: LeaveGroup) -> Reply:
         found = self._member(now, request.group, request.member_id)
         if isinstance(found, Refusal):
             return found
         self._remove(now, found[0], request.member_id, "member_left")
         return None
 
-    def _revoke(self, now: int, request: RevokePartitions) -> GroupAnswer:
+    def _revoke(self, now: int, request: RevokePartitions) -> Reply:
         found = self._member(now, request.group, request.member_id)
         if isinstance(found, Refusal):
             return found
@@ -394,7 +395,7 @@ class Coordinator:
 
     # --- offsets
 
-    def _commit(self, now: int, request: CommitOffsets) -> GroupAnswer:
+    def _commit(self, now: int, request: CommitOffsets) -> Reply:
         if request.member_id:
             found = self._member(now, request.group, request.member_id)
             if isinstance(found, Refusal):
@@ -408,11 +409,11 @@ class Coordinator:
             self.expiries.used(now, self.groups, group)
         return planned[1]
 
-    def _fetch(self, now: int, request: FetchOffsets) -> GroupAnswer:
+    def _fetch(self, now: int, request: FetchOffsets) -> Reply:
         group, ends = plan.group_of(self.groups, request.group), self._shown or self._ends
         return group if isinstance(group, Refusal) else plan.fetched(self.groups, group, request, self._topics, ends)
 
-    def _reset(self, now: int, request: ResetOffsets) -> GroupAnswer:
+    def _reset(self, now: int, request: ResetOffsets) -> Reply:
         partitions = self._topics.get(request.topic, 0)
         planned = plan.plan_reset(self.groups, request, partitions, self._ends, self.expiries.at_most_ms(now))
         if isinstance(planned, Refusal):
@@ -431,7 +432,7 @@ class Coordinator:
             return GroupState.ASSIGNING
         return GroupState.RECONCILING if group.name in self._moving else GroupState.STABLE
 
-    def _alter(self, now: int, request: AlterGroup) -> GroupAnswer:
+    def _alter(self, now: int, request: AlterGroup) -> Reply:
         group = plan.group_of(self.groups, request.group)
         if isinstance(group, Refusal):
             return group
@@ -443,10 +444,10 @@ class Coordinator:
         self._stand(now, altered)
         return self._described(altered)
 
-    def _list(self, now: int, request: ListGroups) -> GroupAnswer:
+    def _list(self, now: int, request: ListGroups) -> Reply:
         return [self._described(self.groups.groups[name]) for name in sorted(self.groups.groups)]
 
-    def _describe(self, now: int, request: DescribeGroup) -> GroupAnswer:
+    def _describe(self, now: int, request: DescribeGroup) -> Reply:
         group = plan.group_of(self.groups, request.group)
         return group if isinstance(group, Refusal) else self._described(group)
 
@@ -455,11 +456,11 @@ class Coordinator:
         expires_ms = self.expiries.whole_end_ms(self.groups, group)
         return describe.group_reply(group, self.state(group), heard_ms, self.bounds.retention_ms, expires_ms)
 
-    def _describe_rebalances(self, now: int, request: DescribeRebalances) -> GroupAnswer:
+    def _describe_rebalances(self, now: int, request: DescribeRebalances) -> Reply:
         found = plan.group_of(self.groups, request.group) if request.group else None
         return found if isinstance(found, Refusal) else self.rebalances.describe(request.group)
 
-    def _delete(self, now: int, request: DeleteGroup) -> GroupAnswer:
+    def _delete(self, now: int, request: DeleteGroup) -> Reply:
         planned = plan.plan_delete(self.groups, request.group)
         if isinstance(planned, Refusal):
             return planned
@@ -483,7 +484,7 @@ class Coordinator:
             assert watch.member_id in self.groups.groups[watch.group].members
 
 
-_ASK: dict[type, Callable[[Coordinator, int, Any], GroupAnswer]] = {
+_ASK: dict[type, Callable[[Coordinator, int, Any], Reply]] = {
     JoinGroup: Coordinator._join,
     GroupHeartbeat: Coordinator._heartbeat,
     LeaveGroup: Coordinator._leave,

@@ -6,7 +6,7 @@ from goqueue.core.cluster.durations import format_duration
 from goqueue.core.groups.rebalance import assigned, chosen_assignor, to_revoke
 from goqueue.core.groups.settings import full
 from goqueue.core.groups.state import Group, Member
-from goqueue.core.groups.verbs import GroupBeat, GroupMemberReply, GroupReply, GroupState, Joined
+from goqueue.core.requests.groups import GroupBeat, GroupMemberReply, GroupReply, GroupState, Joined
 
 
 def fingerprint(group: Group, member: Member) -> int:

@@ -21,7 +21,7 @@ from goqueue.core.alarms import Alarms
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.durations import parse_duration_ms
 from goqueue.core.groups.state import Change, Group, Groups, OffsetStands, Slot
-from goqueue.core.groups.verbs import GroupMode
+from goqueue.core.requests.groups import GroupMode
 
 _MS = 1_000_000
 # How old a use has to be before another one is written down that changes nothing else: a share of the time that the

@@ -20,19 +20,12 @@ from enum import Enum
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.changes import MakeOwnTopic
 from goqueue.core.errors import BatchError
 from goqueue.core.records.entries import Entry, batches_of, entries_in
-from goqueue.core.verbs import (
-    Acks,
-    Fetch,
-    Fetched,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-)
+from goqueue.core.requests.messages import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply
+from goqueue.core.requests.metadata import MakeOwnTopic
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.wishes import Wishes
 
 JOURNAL_TOPIC, JOURNAL_STREAM = "__groups", "logs/__groups/0"

@@ -17,11 +17,9 @@ Invariant: a request is answered once, or forgotten.
 """
 
 from collections import deque
-from typing import get_args
 
 from attrs import evolve
 
-from goqueue.core.calls import Reply
 from goqueue.core.elsewhere import Elsewhere, elsewhere
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.bounds import GroupBounds
@@ -37,19 +35,14 @@ from goqueue.core.groups.shared import Queues, SharedNews
 from goqueue.core.groups.signs import SignsOfLife
 from goqueue.core.groups.sounded import Sounded
 from goqueue.core.groups.state import Group, Slot
-from goqueue.core.groups.verbs import (
-    FetchOffsets,
-    GroupAnswer,
-    GroupMode,
-    GroupRequest,
-    JoinGroup,
-    MeasureGroups,
-    PollGroup,
-    ResetOffsets,
-)
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import FetchOffsets, GroupMode, JoinGroup, MeasureGroups, PollGroup, ResetOffsets
+from goqueue.core.requests.messages import Fetched, FoundOffset, PublishReply, Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
-from goqueue.core.verbs import Caller, Code, Fetched, FoundOffset, PublishReply, Refusal, Side
 from goqueue.core.wishes import Wishes
 
 ROOM = 0
@@ -61,7 +54,7 @@ _NAMED_MAX = 20
 class GroupLeader:
     """The groups of one node."""
 
-    takes: tuple[type, ...] = get_args(GroupRequest)
+    service: Service | None = Service.GROUPS
 
     def __init__(self, site: Site, session_timeout_ms: int, bounds: GroupBounds) -> None:
         self._clock = site.clock
@@ -80,13 +73,13 @@ class GroupLeader:
         self._sounded = Sounded(self._reach)
         self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, bounds, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
-        self._waiting: dict[int, tuple[Caller, GroupRequest]] = {}
+        self._waiting: dict[int, tuple[Caller, Request]] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.
-        self._held: deque[tuple[int, int, GroupAnswer]] = deque()
+        self._held: deque[tuple[int, int, Reply]] = deque()
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureGroups):
             sight = Sight(now, self.coordinator, self._reach.about, self._led.age_ms, self.queues)
@@ -116,19 +109,19 @@ class GroupLeader:
         """Who else coordinates, if this node does not."""
         return elsewhere(self._led, JOURNAL_TOPIC, 0)
 
-    def _take(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+    def _take(self, now: int, to: int, caller: Caller, request: Request) -> None:
         if isinstance(request, ResetOffsets):
             partitions = self.coordinator.partitions(request.topic)
             if self._moments.begin(to, caller, request, partitions):
                 return
         self._plumb(now, to, caller, request)
 
-    def _plumb(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+    def _plumb(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Find out first how far those partitions reach that a request rests on."""
         if not self._sounded.begin(to, caller, request, self._rests_on(request)):
             self._pass_on(now, to, caller, request)
 
-    def _rests_on(self, request: GroupRequest) -> list[Slot]:
+    def _rests_on(self, request: Request) -> list[Slot]:
         """The partitions that somebody asks for whose ends the answer depends on."""
         coordinator = self.coordinator
         if isinstance(request, ResetOffsets):
@@ -142,7 +135,7 @@ class GroupLeader:
         topics = request.topics or [*{**read, **dict(committed)}]
         return [(topic, number) for topic in topics for number in range(coordinator.partitions(topic))]
 
-    def _pass_on(self, now: int, to: int, caller: Caller, request: GroupRequest) -> None:
+    def _pass_on(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Have a request answered by whoever knows the answer."""
         if isinstance(request, PollGroup):
             self._polls.poll(now, to, request)

@@ -19,7 +19,8 @@ from goqueue.core.groups.records import read_key
 from goqueue.core.groups.shared import SharedNews
 from goqueue.core.groups.state import Group, GroupStands, change_of
 from goqueue.core.records.entries import entries_in
-from goqueue.core.verbs import Code, Fetch, Fetched, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.wishes import Wishes
 
 _READ_BYTES = 1 << 20

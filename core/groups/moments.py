@@ -7,8 +7,10 @@ Invariant: a number that is asked under belongs to one reset, and a reset has qu
 
 from attrs import define, field
 
-from goqueue.core.groups.verbs import ResetOffsets, ResetTo
-from goqueue.core.verbs import Caller, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import ResetOffsets, ResetTo
+from goqueue.core.requests.messages import FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Refusal
 from goqueue.core.wishes import Wishes
 
 

@@ -28,7 +28,7 @@ from goqueue.core.groups.expiries import is_stale
 from goqueue.core.groups.records import OffsetRecord
 from goqueue.core.groups.settings import changed, setting_problem
 from goqueue.core.groups.state import Change, Group, Groups, GroupStands, Member, OffsetStands, Slot
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     CommitRefusal,
@@ -42,7 +42,7 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 
 SESSION_MS_MIN = 1_000
 SESSION_MS_DEFAULT = 30_000

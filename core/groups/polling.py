@@ -29,8 +29,10 @@ from goqueue.core.groups.reach import PASSING, Reach
 from goqueue.core.groups.reader import Place, Poll, Reader
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import GroupAnswer, GroupMode, Polled, PolledBatches, PollGroup
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.groups import GroupMode, Polled, PolledBatches, PollGroup
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.wishes import Wishes
 
 RECORDS_MAX = 1_000_000
@@ -49,7 +51,7 @@ class Polls:
     # None where no other node leads anything.
     _reach: Reach | None = None
     # Answers that hold already; those that do not are with the coordinator's.
-    replies: list[tuple[int, GroupAnswer]] = field(factory=list)
+    replies: list[tuple[int, Reply]] = field(factory=list)
     count: int = 0
     empty_count: int = 0
     _readers: dict[str, dict[str, Reader]] = field(factory=dict)
@@ -161,7 +163,7 @@ class Polls:
             reader = self._by_to[to]
             self._due[reader.key] = reader
 
-    def take_replies(self) -> list[tuple[int, GroupAnswer]]:
+    def take_replies(self) -> list[tuple[int, Reply]]:
         """The answers that may be sent at once."""
         replies, self.replies = self.replies, []
         return replies

@@ -18,7 +18,8 @@ from goqueue.core.alarms import Alarms
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.groups.state import Slot
 from goqueue.core.led import Led
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.wishes import Wishes
 
 Span = tuple[int, int]

@@ -13,9 +13,9 @@ from attrs import define, field
 
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import PolledBatches
 from goqueue.core.records.batch import read_header
-from goqueue.core.verbs import Fetched
+from goqueue.core.requests.groups import PolledBatches
+from goqueue.core.requests.messages import Fetched
 
 # Until something was read of a partition nothing is known of its records.
 _RECORD_BYTES = 1 << 10

@@ -22,7 +22,7 @@ from attrs import evolve
 
 from goqueue.core.groups.assignment import Assignor, Subscriber, assign
 from goqueue.core.groups.state import Group, Member, Slot
-from goqueue.core.groups.verbs import GroupMode, Partitions
+from goqueue.core.requests.groups import GroupMode, Partitions
 
 
 def assigned(member: Member) -> Partitions:

@@ -12,7 +12,7 @@ from attrs import define
 
 from goqueue.core.codec import Codec
 from goqueue.core.errors import ProtocolError
-from goqueue.core.groups.verbs import GroupMode, Partitions
+from goqueue.core.requests.groups import GroupMode, Partitions
 
 
 @define

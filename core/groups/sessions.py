@@ -10,7 +10,7 @@ from attrs import define, field
 from goqueue.core.alarms import Alarms
 from goqueue.core.groups.rebalance import to_revoke
 from goqueue.core.groups.state import Group, Member, Slot
-from goqueue.core.groups.verbs import Partitions
+from goqueue.core.requests.groups import Partitions
 
 REVOCATION_NS = 60_000_000_000
 

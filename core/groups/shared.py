@@ -10,7 +10,7 @@ from attrs import define, field
 from goqueue.core.groups import plan
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.state import Group, Slot
-from goqueue.core.groups.verbs import FetchOffsets, GroupMode, GroupOffset, ResetOffsets
+from goqueue.core.requests.groups import FetchOffsets, GroupMode, GroupOffset, ResetOffsets
 
 
 @define

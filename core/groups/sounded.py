@@ -12,12 +12,13 @@ from attrs import define, field
 
 from goqueue.core.groups.reach import Reach
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import CommitOffsets, GroupRequest, ResetOffsets
-from goqueue.core.verbs import Caller
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import CommitOffsets, ResetOffsets
+from goqueue.core.requests.row import Request
 
 _WAITING_MAX = 1000
 
-Asked = tuple[int, Caller, GroupRequest]
+Asked = tuple[int, Caller, Request]
 
 
 @define
@@ -25,7 +26,7 @@ class _Waiting:
     """A request, and what it waits for."""
 
     caller: Caller
-    request: GroupRequest
+    request: Request
     slots: dict[Slot, None]
 
 
@@ -36,7 +37,7 @@ class Sounded:
     _reach: Reach
     _waiting: dict[int, _Waiting] = field(factory=dict)
 
-    def begin(self, to: int, caller: Caller, request: GroupRequest, slots: list[Slot]) -> bool:
+    def begin(self, to: int, caller: Caller, request: Request, slots: list[Slot]) -> bool:
         """Sound what a request rests on, which are some of these partitions; False if it need not wait."""
         if isinstance(request, CommitOffsets):
             offsets = [((one.topic, one.partition), one.offset) for one in request.offsets]

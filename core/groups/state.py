@@ -24,8 +24,8 @@ from goqueue.core.groups.records import (
     read_key,
 )
 from goqueue.core.groups.settings import Value
-from goqueue.core.groups.verbs import GroupMode
 from goqueue.core.records.entries import Entry
+from goqueue.core.requests.groups import GroupMode
 
 Member = MemberRecord
 Slot = tuple[str, int]

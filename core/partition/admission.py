@@ -23,7 +23,8 @@ from goqueue.core.records.batch import Header, Writable, read_header, stamp_time
 from goqueue.core.records.claims import check_claims
 from goqueue.core.records.compression import DECOMPRESSED_BYTES_MAX
 from goqueue.core.records.record import RecordCheck
-from goqueue.core.verbs import NewRecord, Refusal
+from goqueue.core.requests.messages import NewRecord
+from goqueue.core.requests.refusals import Refusal
 
 TURN_RECORDS = 2_000
 # What the records of a batch that is checked here may decompress to, where the topic takes no larger batches: they are

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 
 UNKNOWN = -1
 

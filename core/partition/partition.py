@@ -13,11 +13,10 @@ A disk that lost what was written in an epoch ends the leader's work in that epo
 and other batches at the same offsets would bear the same epoch, which nobody could tell apart.
 
 A batch that an idempotent producer sends again is answered as the first one was, and no earlier: with its offset, once
-that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset: one that
-is told and then lost in a crash would be given to another message. Fetches that wait for news are in `core/reads.py`.
+that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset, which a
+crash might give to another message. Fetches that wait for news are in `core/reads.py`.
 
-Invariants: every publish is answered once, and those that wait in the order of their offsets; the high watermark never
-goes back while the partition is sound.
+Invariants: every publish is answered once, in the order of offsets; while sound, the high watermark never goes back.
 """
 
 from collections import deque
@@ -52,7 +51,8 @@ from goqueue.core.partition.publishing import (
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import NO_TIMESTAMP, Header, Lane, Writable, locate, read_header, validate_exact
 from goqueue.core.records.build import BatchBuilder, Entry
-from goqueue.core.verbs import NO_OFFSET, Code, Fetch, Fetched, NewRecord, Published, Refusal, Side
+from goqueue.core.requests.messages import NO_OFFSET, Fetch, Fetched, NewRecord, Published, Side
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.work.lanes import LaneIndex
 
 # Messages of other sides are read again one by one, from among all in their batch: as `delay.publishing` has it.

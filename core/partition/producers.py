@@ -28,7 +28,7 @@ from goqueue.core.errors import BatchError
 from goqueue.core.log.producers import HELD_MS, PRODUCERS_MAX, Produced, Producers, advance
 from goqueue.core.records.batch import Header, locate
 from goqueue.core.records.varint import INT32_MAX
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 
 _CROWDED = Refusal(
     Code.UNAVAILABLE,

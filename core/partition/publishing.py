@@ -19,7 +19,8 @@ from goqueue.core.records.build import BatchBuilder, Entry
 from goqueue.core.records.claims import RECORDS_MAX
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Code, NewRecord, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import NewRecord, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
 
 _ENTRY_BYTES_MAX = 40
 # The reason of a BatchError about nothing but the timestamps of a batch.

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable, encode_varlong
+from goqueue.core.requests.messages import NewRecord, Published, PublishReply
+from goqueue.core.requests.refusals import Refusal
 from goqueue.core.shapes import Parts, Shape, Shapes, read_content, read_count, read_integer, take_items
-from goqueue.core.verbs import NewRecord, Published, PublishReply, Refusal
 
 # No publish brings more messages than this.
 RESULTS_MAX = 1 << 22

@@ -13,8 +13,9 @@ from attrs import define
 
 from goqueue.core.quorum.entries import VOTERS, encode_voters
 from goqueue.core.quorum.messages import StandUp
-from goqueue.core.quorum.verbs import AddVoter, MoveController, QuorumRequest, RemoveVoter
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.voters import AddVoter, MoveController, RemoveVoter
 
 if TYPE_CHECKING:
     from goqueue.core.quorum.leader import Leader
@@ -30,7 +31,7 @@ class _Wanted:
     """A request under way; `index` is that of the entry which makes it so, once that is in the log."""
 
     number: int
-    request: QuorumRequest
+    request: Request
     due: int
     index: int | None = None
 
@@ -55,7 +56,7 @@ class Changing:
         wanted = self._wanted
         return wanted.due if wanted is not None and (self._target or wanted.index is None) else _NEVER
 
-    def ask(self, now: int, number: int, request: QuorumRequest) -> None:
+    def ask(self, now: int, number: int, request: Request) -> None:
         """Begin with a request, or say why not."""
         problem = self._problem(request)
         if problem or self._is_so_already(request):
@@ -68,7 +69,7 @@ class Changing:
         self._wanted = _Wanted(number, request, now + patience_ns)
         self._go_on(now)
 
-    def _problem(self, request: QuorumRequest) -> str:
+    def _problem(self, request: Request) -> str:
         quorum, membership = self._quorum, self._quorum.membership
         if quorum.tuning.is_alone:
             return "this node runs alone: start it with peers to let others vote"
@@ -86,7 +87,7 @@ class Changing:
             return f"node {request.node_id} does not vote, so it cannot be the controller"
         return "" if len(membership.voters) > 1 else "there is no other voter to be the controller"
 
-    def _is_so_already(self, request: QuorumRequest) -> bool:
+    def _is_so_already(self, request: Request) -> bool:
         voters = self._quorum.membership.voters
         if isinstance(request, AddVoter):
             return request.voter in voters

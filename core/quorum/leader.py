@@ -23,8 +23,9 @@ from goqueue.core.quorum.messages import Append, Beat, Conflict, Install, Instal
 from goqueue.core.quorum.progress import Pace, Progress
 from goqueue.core.quorum.reads import READS_MAX, Reads
 from goqueue.core.quorum.snapshot import Sending
-from goqueue.core.quorum.verbs import Confirm, QuorumRequest
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.voters import Confirm
 
 if TYPE_CHECKING:
     from goqueue.core.quorum.quorum import Quorum
@@ -112,7 +113,7 @@ class Leader:
 
     # --- requests
 
-    def ask(self, now: int, number: int, request: QuorumRequest) -> None:
+    def ask(self, now: int, number: int, request: Request) -> None:
         """A request about voters, leaders or reads."""
         if not isinstance(request, Confirm):
             self._changing.ask(now, number, request)

@@ -32,8 +32,8 @@ from goqueue.core.quorum.log import EntryLog
 from goqueue.core.quorum.membership import Membership
 from goqueue.core.quorum.messages import Append, Ballot, Beat, Install, Outdated, QuorumMessage, Voted
 from goqueue.core.quorum.sanity import TERM_MAX, demand_sane
-from goqueue.core.quorum.verbs import QuorumRequest
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.row import Request
 
 _LETTERS_HELD_MAX = 1000
 
@@ -220,7 +220,7 @@ class Quorum:
         """Whether a node that is sent the log has all that is agreed on its disk, in the eyes of this one as leader."""
         return isinstance(self.role, Leader) and self.role.has_caught_up(now, voter)
 
-    def ask(self, now: int, number: int, request: QuorumRequest) -> None:
+    def ask(self, now: int, number: int, request: Request) -> None:
         """Take a request that only a leader can answer; see `answers`."""
         if isinstance(self.role, Leader):
             self.role.ask(now, number, request)

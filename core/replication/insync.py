@@ -14,7 +14,7 @@ from attrs import define, field
 
 from goqueue.core.partition.leadership import UNKNOWN, FollowerEnd, Leadership
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 _AGAIN_NS = 1_000_000_000
 # A follower pulls more often than that.

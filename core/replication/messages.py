@@ -10,7 +10,7 @@ from enum import IntEnum
 from attrs import define, field
 
 from goqueue.core.log.effects import Buffer
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 # The epoch of a part that the follower does not follow any more.
 LEFT = -1

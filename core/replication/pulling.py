@@ -23,7 +23,7 @@ from attrs import define, field
 from goqueue.core.alarms import Alarms
 from goqueue.core.replication.messages import LEFT, Kept, KeptPart, Pull, PulledPart, PullPart
 from goqueue.core.replication.replica import Replica
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 # Topic id, partition and side name a stream wherever it is.
 Place = tuple[int, int, Side]

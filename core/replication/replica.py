@@ -12,7 +12,7 @@ from goqueue.core.log.effects import Buffer, Effect, SyncToken
 from goqueue.core.log.log import Log, LogState
 from goqueue.core.partition.history import History
 from goqueue.core.records.batch import read_header, split
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 
 
 class Replica:

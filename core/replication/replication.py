@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.cluster.verbs import CatchingUp
 from goqueue.core.errors import BatchError
 from goqueue.core.log.effects import Effect, ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState, LogUnsound
@@ -38,7 +37,8 @@ from goqueue.core.replication.pulling import PAUSE_FIRST_NS, Followed, Place, Pu
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.sanity import demand_sane
 from goqueue.core.replication.sources import Sources
-from goqueue.core.verbs import Side
+from goqueue.core.requests.cluster import CatchingUp
+from goqueue.core.requests.messages import Side
 
 
 class Replication:

@@ -4,7 +4,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.replication.replica import Replica
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.refusals import Refusal
 
 
 def promoted(replica: Replica, recent: RecentBatches) -> Partition:

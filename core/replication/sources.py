@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from goqueue.core.alarms import Alarms
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.cluster.verbs import CatchingUp
 from goqueue.core.log.effects import Read, ReadResult
 from goqueue.core.partition.leadership import Leadership
 from goqueue.core.partition.partition import Partition
@@ -24,7 +23,8 @@ from goqueue.core.replication.messages import LEFT, Kept, Pull, Pulled, PullPart
 from goqueue.core.replication.pulling import Place
 from goqueue.core.replication.serving import Served, Serving
 from goqueue.core.replication.throttle import Throttle
-from goqueue.core.verbs import Side
+from goqueue.core.requests.cluster import CatchingUp
+from goqueue.core.requests.messages import Side
 
 # Numbers of reads from here on are replication's.
 REPLICA_TOKENS = 1 << 40

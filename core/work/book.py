@@ -22,15 +22,12 @@ from enum import Enum
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.dead.moves import Moves
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.entries import Entry, batches_of, entries_in
-from goqueue.core.room import Site
-from goqueue.core.secret_names import SECRET_BYTES, SECRET_KEY
-from goqueue.core.secrets import Key
-from goqueue.core.verbs import (
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.messages import (
     Acks,
     Fetch,
     Fetched,
@@ -39,10 +36,13 @@ from goqueue.core.verbs import (
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
     Side,
 )
-from goqueue.core.wishes import RollSide, TrimSide
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.room import Site
+from goqueue.core.secret_names import SECRET_BYTES, SECRET_KEY
+from goqueue.core.secrets import Key
 from goqueue.core.work.errands import Errands, Turn
 from goqueue.core.work.feed import LaneFeed
 from goqueue.core.work.queue import WorkQueue

@@ -14,11 +14,11 @@ from itertools import chain
 
 from attrs import define, field
 
+from goqueue.core.requests.queues import LeaseRun
 from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.records import Opened, packed_triples
 from goqueue.core.work.shares import Shares
-from goqueue.core.work.verbs import LeaseRun
 from goqueue.core.work.window import LANES, LEASED, READY, Run, Window, join
 
 # The runs of a record that opens a part of the partition: 100 KB of it.

@@ -10,8 +10,9 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.dead.targets import dead_topic
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.refusals import Refusal
 from goqueue.core.room import Site
-from goqueue.core.verbs import Fetch, Fetched, Refusal
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.queue import WorkQueue

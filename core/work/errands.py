@@ -4,8 +4,9 @@ from typing import Protocol
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.wishes import Wish, Wishes
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.wishes import Wishes
 
 Slot = tuple[str, int]
 
@@ -24,7 +25,7 @@ class Errands:
     wishes: Wishes
     _senders: dict[int, Sender] = field(factory=dict)
 
-    def ask(self, sender: Sender, wish: Wish) -> int:
+    def ask(self, sender: Sender, wish: Request) -> int:
         """Ask for something; the number of it."""
         number = self.wishes.ask(wish)
         self._senders[number] = sender

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands, Slot, Streamed, Turn
 from goqueue.core.work.lanes import LaneIndex
 

@@ -9,15 +9,9 @@ Invariant: a request is answered once, or forgotten.
 
 from attrs import define, evolve, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import FetchOffsets, OffsetChange
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode
-from goqueue.core.work.errands import Errands, Slot
-from goqueue.core.work.measure import added_up, put_together
-from goqueue.core.work.nodes import Nodes
-from goqueue.core.work.spreading import SPREAD_PARTS
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import FetchOffsets, OffsetChange
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.queues import (
     DescribeQueues,
     LanesMeasured,
     MeasureLanes,
@@ -26,6 +20,12 @@ from goqueue.core.work.verbs import (
     ResetQueues,
     WorkMeasured,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.work.errands import Errands, Slot
+from goqueue.core.work.measure import added_up, put_together
+from goqueue.core.work.nodes import Nodes
+from goqueue.core.work.spreading import SPREAD_PARTS
 
 # What is asked of each node, and what is answered at last.
 Part = DescribeQueues | ResetQueues | MeasureWork | MeasureLanes

@@ -9,9 +9,9 @@ Invariants: a dark desk has nothing to give, or is being read; a poll in line ha
 
 from attrs import define, field
 
+from goqueue.core.requests.queues import LeasedBatches
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Slot
-from goqueue.core.work.verbs import LeasedBatches
 
 
 @define(eq=False)

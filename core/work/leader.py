@@ -18,18 +18,30 @@ leads itself.
 Invariant: a request is answered once, or forgotten.
 """
 
-from typing import get_args
-
-from goqueue.core.calls import Reply
 from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups import plan
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import fetched, topics_of
 from goqueue.core.groups.state import Group
-from goqueue.core.groups.verbs import FetchOffsets, GroupMode, ResetOffsets
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import FetchOffsets, GroupMode, ResetOffsets
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.queues import (
+    DescribeQueues,
+    EndPoll,
+    MeasureLanes,
+    MeasureWork,
+    PollWork,
+    QueuesTold,
+    QueueTold,
+    ReleaseWork,
+    ResetQueues,
+)
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
-from goqueue.core.verbs import Caller, Code, Refusal, Side
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands, Slot, Turn
 from goqueue.core.work.gathering import GATHERED_PARTS, Gathering
@@ -46,18 +58,6 @@ from goqueue.core.work.rounds import OWN_PARTS, Rounds
 from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.core.work.settling import Settling, carry_out, problem
 from goqueue.core.work.spreading import SPREAD_PARTS, Spreading
-from goqueue.core.work.verbs import (
-    DescribeQueues,
-    EndPoll,
-    MeasureLanes,
-    MeasureWork,
-    PollWork,
-    QueuesTold,
-    QueueTold,
-    ReleaseWork,
-    ResetQueues,
-    WorkRequest,
-)
 
 ROOM = 1
 _OWN = Caller()
@@ -66,7 +66,7 @@ _OWN = Caller()
 class WorkLeader:
     """The work queues of one node."""
 
-    takes: tuple[type, ...] = get_args(WorkRequest)
+    service: Service | None = Service.QUEUES
 
     def __init__(self, site: Site, groups: GroupLeader) -> None:
         # What other components answer is this room's to pass on: parts of requests come back to it.
@@ -98,7 +98,7 @@ class WorkLeader:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: WorkRequest) -> None:
+    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, PollWork):
             self._poll(now, to, request)
@@ -116,6 +116,7 @@ class WorkLeader:
         elif isinstance(request, ResetQueues):
             self._reset_own(now, to, request)
         else:
+            assert isinstance(request, Settling)
             self._show(now, to, request)
 
     def _say(self, to: int, reply: Reply) -> None:

@@ -10,14 +10,16 @@ Invariants: a desk is open for each queue of a book that is ready, and for nothi
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import Departure
-from goqueue.core.groups.verbs import GroupMode
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.groups import GroupMode
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.queues import PolledWork, ReceiptRun
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.room import Site
-from goqueue.core.verbs import Code, Refusal, Side
 from goqueue.core.work.book import Book, Standing
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Errands, Slot, Turn
@@ -27,7 +29,6 @@ from goqueue.core.work.policy import work_settings
 from goqueue.core.work.polling import Polls
 from goqueue.core.work.settings import WorkSettings
 from goqueue.core.work.settling import Homes
-from goqueue.core.work.verbs import PolledWork, ReceiptRun
 
 _UNKNOWN_NS = 200_000_000
 

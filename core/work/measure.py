@@ -12,15 +12,22 @@ from attrs import define, field
 
 from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
+from goqueue.core.requests.queues import (
+    LaneMeasure,
+    LanesMeasured,
+    MeasureLanes,
+    MeasureWork,
+    QueueMeasure,
+    WorkMeasured,
+)
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.topics import TopicLeader
-from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work.book import Book
 from goqueue.core.work.counts import Tally
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.polling import Polls
 from goqueue.core.work.shares import PRECEDENCE
-from goqueue.core.work.verbs import LaneMeasure, LanesMeasured, MeasureLanes, MeasureWork, QueueMeasure, WorkMeasured
 from goqueue.core.work.window import LANES
 
 # So many queues are looked at, and no more: looking holds up everybody else.

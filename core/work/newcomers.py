@@ -7,13 +7,13 @@ copy has come so far. A poll that another node passed on was asked about there, 
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.groups.verbs import WatchGroup
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.groups import WatchGroup
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.queues import PollWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands
-from goqueue.core.work.verbs import PollWork
 
 # Shorter than any session: whoever polls again is heard of again.
 _WAIT_NS = 500_000_000

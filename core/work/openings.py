@@ -10,12 +10,13 @@ Invariant: for a group and a partition there is one search at most, and for a to
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
-from goqueue.core.cluster.changes import AddSide
 from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.state import Group
 from goqueue.core.led import Led
-from goqueue.core.verbs import FindOffset, FoundOffset, Refusal, Side
+from goqueue.core.requests.messages import FindOffset, FoundOffset, Side
+from goqueue.core.requests.metadata import AddSide
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.book import Book, Standing
 from goqueue.core.work.errands import Errands, Slot
 from goqueue.core.work.hall import Hall

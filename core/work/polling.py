@@ -15,13 +15,14 @@ from collections.abc import Callable
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Code, Fetched, Refusal
+from goqueue.core.requests.messages import Fetched
+from goqueue.core.requests.queues import LeasedBatches, PolledWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Errands, Slot
 from goqueue.core.work.hall import Hall, Poll
 from goqueue.core.work.shelf import Shelf, Ways
-from goqueue.core.work.verbs import LeasedBatches, PolledWork
 from goqueue.core.work.window import Run
 
 MESSAGES_MAX = 100_000

@@ -11,10 +11,10 @@ from enum import Enum
 
 from attrs import define, field
 
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work.leases import Lease
 from goqueue.core.work.ledger import Ledger
 from goqueue.core.work.receipts import Seal
-from goqueue.core.work.verbs import ReceiptRun
 from goqueue.core.work.window import SETTLED, Run, Window
 
 

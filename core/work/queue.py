@@ -19,6 +19,7 @@ from attrs import define, field
 
 from goqueue.core.client.backoff import Backoff
 from goqueue.core.clock import Clock
+from goqueue.core.requests.queues import LeaseRun, ReceiptRun
 from goqueue.core.work.counts import Counts, Tally
 from goqueue.core.work.dealing import Dealer
 from goqueue.core.work.lanes import LaneIndex
@@ -44,7 +45,6 @@ from goqueue.core.work.records import (
 )
 from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX, WorkSettings
 from goqueue.core.work.shares import Shares
-from goqueue.core.work.verbs import LeaseRun, ReceiptRun
 from goqueue.core.work.window import DOOMED, HELD, LEASED, READY, WAITING, Run, join
 
 EPOCH_BITS = 32

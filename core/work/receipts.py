@@ -32,8 +32,8 @@ from crc32c import crc32c
 from mmh3 import hash64
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.secrets import TAG_BYTES, Key, Secrets
-from goqueue.core.work.verbs import ReceiptRun
 
 _MEMBER_BYTES = 7
 _STEM = Struct(f"<BHQQ{_MEMBER_BYTES}s{TAG_BYTES}s")

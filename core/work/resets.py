@@ -2,14 +2,14 @@
 
 from attrs import define, field
 
+from goqueue.core.requests.queues import ResetQueues
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.room import Site
-from goqueue.core.verbs import Code, Refusal
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Slot
 from goqueue.core.work.hall import Hall
 from goqueue.core.work.ledgers import Ledgers
 from goqueue.core.work.polling import Polls
-from goqueue.core.work.verbs import ResetQueues
 
 
 @define(eq=False)

@@ -23,12 +23,12 @@ from random import Random
 from attrs import define, evolve, field
 
 from goqueue.core.alarms import Alarms
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.queues import EndPoll, PolledWork, PollWork, ReceiptRun, ReleaseWork
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.nodes import Nodes
-from goqueue.core.work.verbs import EndPoll, PolledWork, PollWork, ReceiptRun, ReleaseWork
 
 # Parts that this node asks of itself bear numbers from here on.
 OWN_PARTS = 1 << 62

@@ -14,14 +14,8 @@ from attrs import define, field
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.errors import ProtocolError
 from goqueue.core.led import Led
-from goqueue.core.verbs import Code, Refusal, Side
-from goqueue.core.work.book import Book
-from goqueue.core.work.desk import Desk
-from goqueue.core.work.errands import Slot
-from goqueue.core.work.proving import Answer, Outcome
-from goqueue.core.work.receipts import Stem, ending_of, mark_of, read_stem
-from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -31,6 +25,13 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.work.book import Book
+from goqueue.core.work.desk import Desk
+from goqueue.core.work.errands import Slot
+from goqueue.core.work.proving import Answer, Outcome
+from goqueue.core.work.receipts import Stem, ending_of, mark_of, read_stem
+from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 RECEIPTS_MAX = 10_000
 REASON_LETTERS_MAX = 1_000

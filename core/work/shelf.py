@@ -23,10 +23,10 @@ from goqueue.core.records.batch import NO_TIMESTAMP, Header, read_header
 from goqueue.core.records.claims import is_possible
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Fetched
+from goqueue.core.requests.messages import Fetched
+from goqueue.core.requests.queues import LeaseRun
 from goqueue.core.work.expiry import expiry
 from goqueue.core.work.plan import Offers
-from goqueue.core.work.verbs import LeaseRun
 from goqueue.core.work.window import Run, join
 
 

@@ -8,16 +8,16 @@ Invariant: a request is answered once, or forgotten: what was asked elsewhere is
 
 from attrs import define, evolve, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.errors import ProtocolError
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.queues import ReceiptRefusal, ReceiptRun, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.nodes import Nodes
 from goqueue.core.work.receipts import read_stem
 from goqueue.core.work.rounds import OWN_PARTS
 from goqueue.core.work.settling import Homes, Settling
-from goqueue.core.work.verbs import ReceiptRefusal, ReceiptRun, WorkDone
 
 # Parts that this node does itself bear numbers from here on, which no round uses.
 SPREAD_PARTS = OWN_PARTS + (1 << 61)

@@ -1,7 +1,7 @@
 """What the node agreed to about topics stays agreed, whatever dies."""
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import AlterTopic, CreateTopic, DeleteTopic, TopicReply
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic, TopicReply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 

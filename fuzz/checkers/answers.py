@@ -3,17 +3,22 @@
 Whether somebody waits for the answer makes no difference, save to a fetch and to what is asked of a group.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.dead.verbs import DeadRequest
-from goqueue.core.delay.verbs import DelayRequest
-from goqueue.core.groups.verbs import GroupRequest
-from goqueue.core.verbs import Fetch, Publish, PublishBatch, PublishReply, Refusal
-from goqueue.core.work.verbs import WorkRequest
+from goqueue.core.requests.messages import Fetch, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Service
+from goqueue.core.requests.table import of_service
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 
 # What a node does not answer when it knows that nobody waits.
-_LET_GO = Fetch | GroupRequest | WorkRequest | DelayRequest | DeadRequest
+_LET_GO: tuple[type, ...] = (
+    Fetch,
+    *of_service(Service.GROUPS),
+    *of_service(Service.QUEUES),
+    *of_service(Service.DELAYS),
+    *of_service(Service.DEAD_LETTERS),
+)
 
 
 class Answers(Checker):

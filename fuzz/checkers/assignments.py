@@ -3,9 +3,8 @@
 Whoever comes back under its name while its session lasts has what it had.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     DeleteGroup,
     GroupBeat,
     GroupHeartbeat,
@@ -18,6 +17,7 @@ from goqueue.core.groups.verbs import (
     RevokedPartitions,
     WatchGroup,
 )
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.memberships import slots_of

@@ -7,9 +7,9 @@ fits, and it must be once such a job is done that began when the letter was know
 
 from attrs import define
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.topic_settings import log_config
-from goqueue.core.dead.verbs import (
+from goqueue.core.log.config import UNLIMITED, Fsync
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     DeadLetter,
     DeadLetters,
@@ -19,7 +19,7 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.log.config import UNLIMITED, Fsync
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter, SaveVote
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.deliveries import Spot
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, History
 from goqueue.fuzz.insight import agreed_index, agreed_topics, given_up

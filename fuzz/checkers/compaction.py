@@ -6,8 +6,8 @@ world is at rest everything is read again, and of each key the last promised mes
 A tombstone may go as well, after its time; so may a message that its client sent twice.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation
 

@@ -7,11 +7,11 @@ Batches follow each other without gaps, save where compaction makes them. Of a f
 believes no batch whose sum is wrong: that the broker refuses it, or that the client can tell, is what is promised.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import read_header, split, validate
 from goqueue.core.records.record import Record
-from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.expiry import expiry
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Violation

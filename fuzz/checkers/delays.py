@@ -4,9 +4,10 @@ It comes once (`once.py` sees to that), and not after its cancellation was answe
 put off without hearing what came of it may come or not.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.delay.verbs import CancelDelayed, RescheduleDelayed
-from goqueue.core.verbs import Fetch, Refusal
+from goqueue.core.requests.delays import CancelDelayed, RescheduleDelayed
+from goqueue.core.requests.messages import Fetch
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Violation, name_of
 

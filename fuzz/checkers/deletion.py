@@ -3,8 +3,8 @@
 In a cluster it may be on nodes that are dead or cut off, and what those have goes when they are back: before the end.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import DeleteTopic
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import DeleteTopic
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 

@@ -3,8 +3,8 @@
 What compaction may leave out is the business of `compaction.py`.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 

@@ -5,10 +5,10 @@ It says that a message has expired only of one that was not to be delivered for 
 What was sent back from among the dead letters may die again. Once nothing fails any more, nothing is left over.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.dead.verbs import PurgeDead, StartRedrive
 from goqueue.core.records.record import Record
-from goqueue.core.verbs import Fetch
+from goqueue.core.requests.deadletters import PurgeDead, StartRedrive
+from goqueue.core.requests.messages import Fetch
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Violation, name_of
 

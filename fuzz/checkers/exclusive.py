@@ -3,9 +3,9 @@
 Members of the client library's own kind know when they are certain to be alone: then they are.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import GroupBeat, Joined, JoinGroup, WatchGroup
+from goqueue.core.requests.groups import GroupBeat, Joined, JoinGroup, WatchGroup
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.workloads.member import Member

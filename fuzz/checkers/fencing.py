@@ -5,10 +5,10 @@ another one was given the partition is refused, even if it has come back since. 
 member has.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, ResetOffsets
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.groups import CommitOffsets, CommittedOffsets, ResetOffsets
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.memberships import Seat

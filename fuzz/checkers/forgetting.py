@@ -7,8 +7,7 @@ Where clocks are set or differ, nothing can be said of a coordinator that began 
 on, no clock that is set makes it hurry. That groups do go is seen by the healer, when all is quiet.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     DescribeGroup,
@@ -21,7 +20,8 @@ from goqueue.core.groups.verbs import (
     LeaveGroup,
     ListGroups,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.options import Options

@@ -5,9 +5,9 @@ reader has it, and nobody is handed what is not his. A commit lies behind nothin
 nothing fails and no reader dies, and the library commits by itself, each message is handed out once.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import CommitOffsets, ResetOffsets
-from goqueue.core.verbs import Published, PublishReply
+from goqueue.core.requests.groups import CommitOffsets, ResetOffsets
+from goqueue.core.requests.messages import Published, PublishReply
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation
 from goqueue.fuzz.users.handed import Given, Handed

@@ -3,8 +3,9 @@
 That everybody else goes on is what all other checkers are about.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Code, Published, PublishReply
+from goqueue.core.requests.messages import Published, PublishReply
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.workloads.hostile import Hostile

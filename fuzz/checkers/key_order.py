@@ -7,10 +7,10 @@ their offsets; that is known only as long as no poll was given up and no process
 
 from bisect import bisect_left
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import LeaveGroup
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.verbs import PollWork
+from goqueue.core.requests.groups import LeaveGroup
+from goqueue.core.requests.queues import PollWork
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Given
 from goqueue.fuzz.history import Asked, Place, Violation

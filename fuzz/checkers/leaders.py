@@ -4,7 +4,7 @@ A process that comes back is another one, since what it had not synced may be go
 epoch could differ from what was written there before.
 """
 
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Violation
 

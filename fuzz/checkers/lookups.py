@@ -4,8 +4,8 @@ The answers are held against all that there is when the world is read once more.
 compaction nobody knows what there was; and a time that lies ahead of every clock may be anything.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Place, Violation
 

@@ -11,8 +11,8 @@ answered.
 Where a topic promises little, a crash takes its end back, and an offset may be beyond it.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import (
+from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     CommittedOffsets,
@@ -26,8 +26,9 @@ from goqueue.core.groups.verbs import (
     PollGroup,
     ResetOffsets,
 )
-from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Place, Violation
 from goqueue.fuzz.workloads.visitor import VISITED

@@ -5,8 +5,8 @@ that is where it was acknowledged. Weak promises that a crash takes back free of
 messages were seen.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation
 

@@ -5,7 +5,7 @@ But for those that were to come later, also where that was so soon that they wer
 
 from bisect import bisect_left
 
-from goqueue.core.calls import Reply
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Violation
 

@@ -3,12 +3,14 @@
 Nothing that was only ever named in vain is there, and all settings that are agreed on are ones that can be asked for.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.topic_settings import settings_problems
 from goqueue.core.groups.settings import setting_problem
-from goqueue.core.groups.verbs import CommittedOffsets, GroupReply
-from goqueue.core.verbs import Code, PublishReply, Refusal, TopicReply
-from goqueue.core.work.verbs import WorkDone
+from goqueue.core.requests.groups import CommittedOffsets, GroupReply
+from goqueue.core.requests.messages import PublishReply
+from goqueue.core.requests.queues import WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import TopicReply
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.workloads.petitions import VAIN

@@ -8,11 +8,11 @@ everything is one of a topic that acknowledges what is not on the disk: a power 
 
 from attrs import define
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.cluster.topic_settings import setting
-from goqueue.core.cluster.verbs import ElectLeaders, ElectReply
+from goqueue.core.requests.cluster import ElectLeaders, ElectReply
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.insight import agreed_index

@@ -4,9 +4,9 @@ When members fall silent then, their sessions end, and the group is empty. Until
 rebalances end than begin. The healer asks (`goqueue.fuzz.settling`); how long it asks is its own business.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import FetchOffsets, GroupReply, GroupState, ListGroups, RebalancesReply
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.groups import FetchOffsets, GroupReply, GroupState, ListGroups, RebalancesReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 

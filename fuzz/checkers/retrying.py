@@ -4,8 +4,8 @@ A node counts the delay by its monotonic clock, and after a start by the calenda
 so early is what comes before either has passed, by any clock that there is.
 """
 
-from goqueue.core.calls import Reply
-from goqueue.core.work.verbs import NackWork, PolledWork, PollWork, WorkDone
+from goqueue.core.requests.queues import NackWork, PolledWork, PollWork, WorkDone
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Spot
 from goqueue.fuzz.history import Asked, Violation

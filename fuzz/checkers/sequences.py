@@ -4,10 +4,10 @@ The log is read from its headers once the world is at rest. Retention may have t
 anything, so there the sequences have to grow and no more.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import FIRST_PRODUCER_ID
 from goqueue.core.records.batch import read_header, split
-from goqueue.core.verbs import Fetch, Fetched
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import HEALER, Checker, Sight
 from goqueue.fuzz.history import Asked, Place, Violation
 

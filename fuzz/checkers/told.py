@@ -7,9 +7,10 @@ nothing fails, what the library looks after is nobody else's meanwhile.
 
 from collections.abc import Iterator
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import NO_OFFSET, Code, PublishBatch, Published, PublishReply, Refusal
-from goqueue.core.work.verbs import AckWork, ExtendWork, PolledWork, PollWork, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.messages import NO_OFFSET, PublishBatch, Published, PublishReply
+from goqueue.core.requests.queues import AckWork, ExtendWork, PolledWork, PollWork, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Violation, name_of
 from goqueue.fuzz.users.laborer import Laborer, Lease

@@ -7,9 +7,10 @@ same of a message as a whole, after all its attempts.
 
 from collections.abc import Iterable
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Fetch, Fetched, Outcome, Publish, PublishBatch, PublishReply, Refusal
-from goqueue.core.work.verbs import PollWork
+from goqueue.core.requests.messages import Fetch, Fetched, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.queues import PollWork
+from goqueue.core.requests.refusals import Outcome, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Message, Violation, name_of
 from goqueue.fuzz.users.publisher import Publisher

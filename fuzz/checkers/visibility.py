@@ -1,7 +1,7 @@
 """Readers see what is acknowledged and nothing beyond: an answer ends at the high watermark that it names."""
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Asked, Violation
 

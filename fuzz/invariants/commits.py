@@ -1,11 +1,11 @@
 """What a group is told that it has come to is in the journal, and agreed there: commits, members, and its end."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.groups.records import GROUPS_CODEC, GroupRecord, MemberRecord, OffsetRecord, read_key
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, DeleteGroup, Joined, JoinGroup, ResetOffsets
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.groups import CommitOffsets, CommittedOffsets, DeleteGroup, Joined, JoinGroup, ResetOffsets
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.invariants.tapes import Tape

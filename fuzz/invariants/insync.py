@@ -12,7 +12,7 @@ process is known to the cluster, or joins those in sync once more.
 
 from goqueue.core.cluster.apply import Placement, Topic
 from goqueue.core.cluster.topic_settings import setting
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 from goqueue.fuzz.checkers.checker import Broker, Sight
 from goqueue.fuzz.history import Place, Violation
 from goqueue.fuzz.insight import agreed_index, agreed_state

@@ -11,10 +11,20 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import FetchOffsets, GroupOffset
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Side
+from goqueue.core.requests.groups import FetchOffsets, GroupOffset
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.queues import (
+    AckWork,
+    ExtendWork,
+    NackWork,
+    PolledWork,
+    PollWork,
+    RejectWork,
+    ReleaseWork,
+    WorkDone,
+)
+from goqueue.core.requests.replies import Reply
 from goqueue.core.work.receipts import read_stem
 from goqueue.core.work.records import (
     WORK_CODEC,
@@ -27,16 +37,6 @@ from goqueue.core.work.records import (
     Settled,
     unpacked_runs,
     unpacked_triples,
-)
-from goqueue.core.work.verbs import (
-    AckWork,
-    ExtendWork,
-    NackWork,
-    PolledWork,
-    PollWork,
-    RejectWork,
-    ReleaseWork,
-    WorkDone,
 )
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.deliveries import Showing, Spot

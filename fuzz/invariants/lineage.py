@@ -8,7 +8,7 @@ are compacted are rewritten batch by batch, and have gaps.
 from attrs import define
 
 from goqueue.core.log.config import UNLIMITED
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.invariants.copies import Content, Copies, Copy, Kind, Mark

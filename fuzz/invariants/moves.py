@@ -8,10 +8,10 @@ others to see (`checkers/once.py`, `checkers/contents.py`).
 
 import heapq
 
-from goqueue.core.calls import Reply
 from goqueue.core.log.producers import MOVER_ID
 from goqueue.core.partition.partition import Partition
-from goqueue.core.verbs import Publish, PublishBatch, Side
+from goqueue.core.requests.messages import Publish, PublishBatch, Side
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Message, Place, Violation, name_of
 from goqueue.fuzz.invariants.tapes import Tape

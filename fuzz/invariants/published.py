@@ -4,9 +4,9 @@ Looked at when the answer is given, and by whatever is agreed on at that moment 
 not know that it is none any more may still answer, and whoever leads by then has the message all the same.
 """
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import Topic
-from goqueue.core.verbs import NO_OFFSET, Acks, Publish, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.messages import NO_OFFSET, Acks, Publish, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.history import Asked, Violation
 from goqueue.fuzz.invariants.acknowledged import Acknowledged, Reach

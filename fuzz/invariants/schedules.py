@@ -1,11 +1,12 @@
 """Whoever is told that a delayed message is cancelled or put off is told what the schedule says where it is agreed."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.delay.records import Cancelled, Rescheduled, read_control
-from goqueue.core.delay.verbs import CancelDelayed, RescheduleDelayed
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Refusal, Side
+from goqueue.core.requests.delays import CancelDelayed, RescheduleDelayed
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Asked, Place, Violation
 from goqueue.fuzz.invariants.tapes import Tape

@@ -30,7 +30,7 @@ from goqueue.core.quorum.messages import Install
 from goqueue.core.quorum.quorum import Quorum
 from goqueue.core.records.batch import Header
 from goqueue.core.records.record import Record
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.refusals import Refusal
 from goqueue.core.work.book import Book
 from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.ledger import Ledger

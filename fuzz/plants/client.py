@@ -3,7 +3,7 @@
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.pipeline import Pipeline
 from goqueue.core.client.session import Session
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import clusters
 from goqueue.fuzz.plants.plant import Plant, Replace

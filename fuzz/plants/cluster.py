@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from goqueue.core.cluster import plan_isr, plan_nodes, standstill
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.draft import Draft
-from goqueue.core.cluster.verbs import IsrChange
+from goqueue.core.requests.cluster import IsrChange
 from goqueue.fuzz.plants import clusters
 from goqueue.fuzz.plants.plant import Plant, Replace
 

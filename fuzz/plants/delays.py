@@ -19,7 +19,8 @@ from goqueue.core.records.batch import (
     Lane,
 )
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Due, Refusal
+from goqueue.core.requests.messages import Due
+from goqueue.core.requests.refusals import Refusal
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace
 

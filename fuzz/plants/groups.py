@@ -10,8 +10,8 @@ from goqueue.core.groups.expiries import Expiries
 from goqueue.core.groups.pacing import Pacing
 from goqueue.core.groups.sessions import Session, Sessions
 from goqueue.core.groups.state import Group, Member
-from goqueue.core.groups.verbs import GroupBeat, GroupState, Joined
 from goqueue.core.records.entries import Entry
+from goqueue.core.requests.groups import GroupBeat, GroupState, Joined
 from goqueue.fuzz.plants import lone
 from goqueue.fuzz.plants.plant import Plant, Replace
 

@@ -15,7 +15,7 @@ from goqueue.core.client.session import Session
 from goqueue.core.client.settling import Settling
 from goqueue.core.client.work_session import Tended, WorkSession
 from goqueue.core.groups.state import Slot
-from goqueue.core.work.verbs import WorkDone
+from goqueue.core.requests.queues import WorkDone
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants.clusters import short_worlds
 from goqueue.fuzz.plants.plant import Plant, Replace

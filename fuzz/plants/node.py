@@ -1,11 +1,11 @@
 """Bugs of `core/node.py` and of what it is made of: answers, and reads that wait."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster import plan
 from goqueue.core.node import Node
 from goqueue.core.reads import Reads
 from goqueue.core.ready import Send
-from goqueue.core.verbs import PublishReply
+from goqueue.core.requests.messages import PublishReply
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import lone
 from goqueue.fuzz.plants.plant import Plant, Replace

@@ -12,8 +12,8 @@ from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.polling import Polls
 from goqueue.core.groups.reader import Poll, Reader
 from goqueue.core.groups.state import Change, Group, Groups, Member
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, OffsetChange, ResetOffsets
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.groups import CommitOffsets, CommittedOffsets, OffsetChange, ResetOffsets
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace
 

@@ -13,7 +13,8 @@ from goqueue.core.partition.producers import Repeated, Verdict
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.partition.recent import RecentBatches, _Kept
 from goqueue.core.records.batch import Header
-from goqueue.core.verbs import Code, Fetch, NewRecord, Refusal
+from goqueue.core.requests.messages import Fetch, NewRecord
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace

@@ -11,10 +11,10 @@ from goqueue.core.log.log import Log
 from goqueue.core.partition.partition import Partition
 from goqueue.core.reads import Reads
 from goqueue.core.records.batch import Lane
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.proving import Answer
 from goqueue.core.work.queue import WorkQueue
-from goqueue.core.work.verbs import ReceiptRun
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import lone
 from goqueue.fuzz.plants.plant import Plant, Replace

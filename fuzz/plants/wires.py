@@ -2,8 +2,8 @@
 
 from weakref import WeakKeyDictionary
 
-from goqueue.core.calls import Reply
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants.clusters import short_worlds
 from goqueue.fuzz.plants.plant import Plant, Replace

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from goqueue.core.records.headers import Headers
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work import shelf as shelves
 from goqueue.core.work.book import Book
 from goqueue.core.work.chains import Chains
@@ -12,7 +13,6 @@ from goqueue.core.work.proving import Answer
 from goqueue.core.work.queue import WorkQueue
 from goqueue.core.work.records import WORK_CODEC, Settled
 from goqueue.core.work.shares import Shares
-from goqueue.core.work.verbs import ReceiptRun
 from goqueue.core.work.window import Run, Window
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace

@@ -1,6 +1,7 @@
 """Keeps the history of a world for whoever wants it after the world has ended."""
 
-from goqueue.core.calls import Reply, Request
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.histories.operation import History
 from goqueue.fuzz.process import Process
 from goqueue.fuzz.world import World

@@ -7,11 +7,11 @@ takes it is the coordinator for certain.
 
 from typing import Any
 
-from goqueue.core.delay.verbs import CancelDelayed
-from goqueue.core.groups.verbs import Joined, JoinGroup, LeaveGroup
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import iterate
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.delays import CancelDelayed
+from goqueue.core.requests.groups import Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     LeasedBatches,

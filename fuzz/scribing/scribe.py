@@ -6,11 +6,12 @@ again is another operation of the same values.
 
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.dead.verbs import StartRedrive
 from goqueue.core.errors import BatchError
-from goqueue.core.groups.verbs import AlterGroup
-from goqueue.core.verbs import Outcome, Refusal
+from goqueue.core.requests.deadletters import StartRedrive
+from goqueue.core.requests.groups import AlterGroup
+from goqueue.core.requests.refusals import Outcome, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.checkers.checker import HEALER
 from goqueue.fuzz.histories.operation import GroupTerms, Operation, Terms, Verb
 from goqueue.fuzz.histories.recorder import Recorder

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.varint import Readable
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     DeleteGroup,
@@ -14,22 +15,9 @@ from goqueue.core.groups.verbs import (
     PollGroup,
     ResetOffsets,
 )
-from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import (
-    AlterTopic,
-    CreateTopic,
-    DeleteTopic,
-    DescribeTopic,
-    Due,
-    Fetch,
-    Fetched,
-    Outcome,
-    Publish,
-    PublishBatch,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Due, Fetch, Fetched, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.refusals import Outcome, Refusal
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic, DescribeTopic, TopicReply
 from goqueue.fuzz.histories.operation import Operation, Verb
 from goqueue.fuzz.histories.recorder import Recorder
 from goqueue.fuzz.history import Message, name_of, records_in, sent_in

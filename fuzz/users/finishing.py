@@ -5,8 +5,9 @@ Each of these has a bound: nothing fails any more, so nobody waits for longer th
 
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import FetchOffsets, GroupOffset
+from goqueue.core.requests.groups import FetchOffsets, GroupOffset
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.users.laborer import Laborer
 from goqueue.fuzz.users.program import Program

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Caller
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import weight
 from goqueue.fuzz.users.served import Served
 from goqueue.fuzz.users.turns import Turns, pause
 from goqueue.proto.codec import StrictCodec
-from goqueue.transports.admission import weight
 from goqueue.transports.buffer_budget import BufferBudget
 from goqueue.transports.client.fibers import FiberParking
 from goqueue.transports.grpc.routes import Service

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from goqueue.core.client.work_session import WorkTerms
-from goqueue.core.groups.verbs import GroupMode, JoinGroup
+from goqueue.core.requests.groups import GroupMode, JoinGroup
 from goqueue.fuzz.users.handed import name_in
 from goqueue.fuzz.users.loop import SimulatedLoop
 from goqueue.fuzz.users.program import MS, Program

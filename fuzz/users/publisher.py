@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from goqueue.core.client.failure import CONNECTION_LOST, DEADLINE_EXCEEDED, DELIVERY_TIMEOUT
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.refusals import Outcome
 from goqueue.fuzz.users.loop import SimulatedLoop
 from goqueue.fuzz.users.program import MS, Program
 from goqueue.transports.client.brokers import Brokers

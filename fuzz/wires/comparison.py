@@ -9,21 +9,15 @@ from collections.abc import Hashable
 
 from attrs import evolve, fields, has
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import PollGroup, ResetOffsets, ResetTo, WatchGroup
-from goqueue.core.verbs import (
-    Code,
-    Fetch,
-    NodeReply,
-    PartitionReply,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.groups import PollGroup, ResetOffsets, ResetTo, WatchGroup
+from goqueue.core.requests.messages import Fetch, PublishBatch, Published, PublishReply
+from goqueue.core.requests.nodes import NodeReply
+from goqueue.core.requests.queues import AckWork, PollWork, ReceiptRefusal, RejectWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import PartitionReply, TopicReply
 from goqueue.core.work.receipts import STEM_LETTERS
-from goqueue.core.work.verbs import AckWork, PollWork, ReceiptRefusal, RejectWork, WorkDone
 from goqueue.fuzz.history import Violation
 from goqueue.proto.refusals import field_name
 

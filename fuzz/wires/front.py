@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import weight
 from goqueue.fuzz.wires.comparison import meaning_of
 from goqueue.fuzz.wires.fabric import Fabric, Host
 from goqueue.fuzz.workloads.client import Client
-from goqueue.transports.admission import Admission, weight
+from goqueue.transports.admission import Admission
 from goqueue.transports.http2.limits import Limits
 from goqueue.transports.rest.edge import Rest
 from goqueue.transports.services.application import application

@@ -11,33 +11,36 @@ import betterproto
 from attrs import define
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.dead import verbs as dead_verbs
-from goqueue.core.delay import verbs as delay_verbs
-from goqueue.core.groups import verbs as group_verbs
-from goqueue.core.verbs import (
-    AlterTopic,
-    CreateTopic,
-    DeleteTopic,
-    DescribePartitions,
-    DescribeTopic,
+from goqueue.core.requests import deadletters as dead_requests
+from goqueue.core.requests import delays as delay_requests
+from goqueue.core.requests import groups as group_requests
+from goqueue.core.requests import queues as work_requests
+from goqueue.core.requests.messages import (
     Fetch,
     Fetched,
     FindOffset,
     FoundOffset,
     InitProducer,
-    ListTopics,
     NewRecord,
-    PartitionReply,
     ProducerReply,
     Publish,
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
+)
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import (
+    AlterTopic,
+    CreateTopic,
+    DeleteTopic,
+    DescribePartitions,
+    DescribeTopic,
+    ListTopics,
+    PartitionReply,
     TopicReply,
 )
-from goqueue.core.work import verbs as work_verbs
 from goqueue.proto import dead, delays, groups, v1, work
 from goqueue.proto.codec import StrictCodec
 from goqueue.proto.messages import headers_of, priority_of
@@ -221,58 +224,58 @@ FORMS: dict[type, Form] = {
         lambda one: v1.FindOffsetRequest(topic=one.topic, partition=one.partition, timestamp_ms=one.timestamp),
         v1.FindOffsetReply, lambda said: FoundOffset(said.offset, said.timestamp_ms),
     ),
-    group_verbs.JoinGroup: _group("Join", groups.join_group_message, v1.JoinReply, groups.read_joined),
-    group_verbs.GroupHeartbeat: _group(
+    group_requests.JoinGroup: _group("Join", groups.join_group_message, v1.JoinReply, groups.read_joined),
+    group_requests.GroupHeartbeat: _group(
         "Heartbeat", groups.group_heartbeat_message, v1.HeartbeatReply, groups.read_group_beat
     ),
-    group_verbs.WatchGroup: _group("Watch", groups.watch_group_message, v1.HeartbeatReply, groups.read_group_beat),
-    group_verbs.LeaveGroup: _group("Leave", groups.leave_group_message, v1.LeaveReply, _none),
-    group_verbs.RevokePartitions: _group(
+    group_requests.WatchGroup: _group("Watch", groups.watch_group_message, v1.HeartbeatReply, groups.read_group_beat),
+    group_requests.LeaveGroup: _group("Leave", groups.leave_group_message, v1.LeaveReply, _none),
+    group_requests.RevokePartitions: _group(
         "Revoke", groups.revoke_partitions_message, v1.RevokeReply, groups.read_revoked_partitions
     ),
-    group_verbs.CommitOffsets: _group(
+    group_requests.CommitOffsets: _group(
         "Commit", groups.commit_offsets_message, v1.CommitReply, groups.read_committed_offsets
     ),
-    group_verbs.FetchOffsets: _group(
+    group_requests.FetchOffsets: _group(
         "FetchOffsets", groups.fetch_offsets_message, v1.FetchOffsetsReply, groups.read_group_offsets
     ),
-    group_verbs.ResetOffsets: _group(
+    group_requests.ResetOffsets: _group(
         "ResetOffsets", groups.reset_offsets_message, v1.ResetOffsetsReply, groups.read_offset_changes
     ),
-    group_verbs.ListGroups: _group("ListGroups", groups.list_groups_message, v1.ListGroupsReply, groups.read_groups),
-    group_verbs.DescribeGroup: _group("DescribeGroup", groups.describe_group_message, v1.Group, groups.read_group),
-    group_verbs.AlterGroup: _group("AlterGroup", groups.alter_group_message, v1.Group, groups.read_group),
-    group_verbs.DeleteGroup: _group("DeleteGroup", groups.delete_group_message, v1.DeleteGroupReply, _none),
-    group_verbs.DescribeRebalances: _group(
+    group_requests.ListGroups: _group("ListGroups", groups.list_groups_message, v1.ListGroupsReply, groups.read_groups),
+    group_requests.DescribeGroup: _group("DescribeGroup", groups.describe_group_message, v1.Group, groups.read_group),
+    group_requests.AlterGroup: _group("AlterGroup", groups.alter_group_message, v1.Group, groups.read_group),
+    group_requests.DeleteGroup: _group("DeleteGroup", groups.delete_group_message, v1.DeleteGroupReply, _none),
+    group_requests.DescribeRebalances: _group(
         "DescribeRebalances", groups.describe_rebalances_message, v1.Rebalances, groups.read_rebalances
     ),
-    work_verbs.PollWork: _group("Poll", work.poll_message, v1.PollReply, work.read_polled),
-    work_verbs.AckWork: _group("Ack", work.ack_message, v1.AckReply, work.read_acked),
-    work_verbs.NackWork: _group("Nack", work.nack_message, v1.NackReply, work.read_nacked),
-    work_verbs.RejectWork: _group("Reject", work.reject_message, v1.RejectReply, work.read_rejected),
-    work_verbs.ExtendWork: _group("Extend", work.extend_message, v1.ExtendReply, work.read_extended),
-    work_verbs.ReleaseWork: _group("Release", work.release_message, v1.ReleaseReply, work.read_released),
-    delay_verbs.ListDelayed: _delay(
+    work_requests.PollWork: _group("Poll", work.poll_message, v1.PollReply, work.read_polled),
+    work_requests.AckWork: _group("Ack", work.ack_message, v1.AckReply, work.read_acked),
+    work_requests.NackWork: _group("Nack", work.nack_message, v1.NackReply, work.read_nacked),
+    work_requests.RejectWork: _group("Reject", work.reject_message, v1.RejectReply, work.read_rejected),
+    work_requests.ExtendWork: _group("Extend", work.extend_message, v1.ExtendReply, work.read_extended),
+    work_requests.ReleaseWork: _group("Release", work.release_message, v1.ReleaseReply, work.read_released),
+    delay_requests.ListDelayed: _delay(
         "List", delays.list_delayed_message, v1.ListDelayedReply, delays.read_delayed_list
     ),
-    delay_verbs.GetDelayed: _delay("Get", delays.get_delayed_message, v1.DelayedMessage, delays.read_delayed),
-    delay_verbs.CancelDelayed: _delay("Cancel", delays.cancel_delayed_message, v1.CancelDelayedReply, _none),
-    delay_verbs.RescheduleDelayed: _delay(
+    delay_requests.GetDelayed: _delay("Get", delays.get_delayed_message, v1.DelayedMessage, delays.read_delayed),
+    delay_requests.CancelDelayed: _delay("Cancel", delays.cancel_delayed_message, v1.CancelDelayedReply, _none),
+    delay_requests.RescheduleDelayed: _delay(
         "Reschedule", delays.reschedule_delayed_message, v1.DelayedMessage, delays.read_delayed
     ),
-    dead_verbs.ListDeadTopics: _dead(
+    dead_requests.ListDeadTopics: _dead(
         "List", dead.list_dead_topics_message, v1.ListDeadTopicsReply, dead.read_dead_topics
     ),
-    dead_verbs.BrowseDead: _dead("Browse", dead.browse_message, v1.BrowseReply, dead.read_dead_letters),
-    dead_verbs.StartRedrive: _dead("Redrive", dead.redrive_message, v1.RedriveReply, dead.read_redrive),
-    dead_verbs.PurgeDead: _dead("Purge", dead.purge_message, v1.RedriveReply, dead.read_redrive),
-    dead_verbs.DescribeRedrive: _dead(
+    dead_requests.BrowseDead: _dead("Browse", dead.browse_message, v1.BrowseReply, dead.read_dead_letters),
+    dead_requests.StartRedrive: _dead("Redrive", dead.redrive_message, v1.RedriveReply, dead.read_redrive),
+    dead_requests.PurgeDead: _dead("Purge", dead.purge_message, v1.RedriveReply, dead.read_redrive),
+    dead_requests.DescribeRedrive: _dead(
         "DescribeRedrive", dead.describe_redrive_message, v1.RedriveReply, dead.read_redrive
     ),
-    dead_verbs.ListRedrives: _dead(
+    dead_requests.ListRedrives: _dead(
         "ListRedrives", dead.list_redrives_message, v1.ListRedrivesReply, dead.read_redrives
     ),
-    dead_verbs.CancelRedrive: _dead(
+    dead_requests.CancelRedrive: _dead(
         "CancelRedrive", dead.cancel_redrive_message, v1.RedriveReply, dead.read_redrive
     ),
 }  # fmt: skip

@@ -8,8 +8,9 @@ import trio
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import PublishBatch
+from goqueue.core.requests.messages import PublishBatch
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.wires.fabric import Host, current_host
 from goqueue.fuzz.wires.grpc_forms import CODEC, PUBLISH_STREAM, Form, batch_message, form_of, read_batch, refusal_of

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import trio
 from attrs import define
 
-from goqueue.core.calls import Reply, Request
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.network import Connection, Network
 from goqueue.fuzz.options import Options

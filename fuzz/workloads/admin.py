@@ -2,17 +2,17 @@
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import (
+from goqueue.core.requests.nodes import DescribeNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import (
     AlterTopic,
-    Code,
     CreateTopic,
     DeleteTopic,
-    DescribeNode,
     DescribePartitions,
     DescribeTopic,
     ListTopics,
-    Refusal,
 )
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from random import Random
 
-from goqueue.core.calls import Reply, Request
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 
 

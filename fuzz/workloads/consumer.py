@@ -2,8 +2,10 @@
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

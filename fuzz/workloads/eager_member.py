@@ -6,9 +6,10 @@ lost the answer to a poll leaves and joins anew, since what was in it is not giv
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import GroupBeat, GroupHeartbeat, Joined, JoinGroup, LeaveGroup, Partitions
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.groups import GroupBeat, GroupHeartbeat, Joined, JoinGroup, LeaveGroup, Partitions
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.member import GroupClient
 from goqueue.fuzz.workloads.reading import Reading

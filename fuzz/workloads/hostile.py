@@ -7,13 +7,13 @@ with such a client every topic has all records checked. What others do is none o
 from functools import cache
 from random import Random
 
-from goqueue.core.calls import Request
 from goqueue.core.log.producers import MOVER_ID
 from goqueue.core.records.batch import HEADER_BYTES, Codec
 from goqueue.core.records.build import encode
 from goqueue.core.records.compression import DECOMPRESSED_BYTES_MAX, compress
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Acks, PublishBatch
+from goqueue.core.requests.messages import Acks, PublishBatch
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.bytes.sealing import seal_batch
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client

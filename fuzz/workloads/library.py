@@ -12,27 +12,17 @@ from random import Random
 
 from attrs import define
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
 from goqueue.core.client.routing import Layout, Route
 from goqueue.core.client.session import Session
 from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import (
-    Acks,
-    Code,
-    DescribeTopic,
-    Due,
-    InitProducer,
-    Outcome,
-    ProducerReply,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Acks, Due, InitProducer, ProducerReply, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import DescribeTopic, TopicReply
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

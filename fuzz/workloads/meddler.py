@@ -9,9 +9,9 @@ has not lost its folder either: whoever asked for that was wrong, and nothing is
 from collections.abc import Callable
 from random import Random
 
-from goqueue.core.calls import Request
-from goqueue.core.cluster.verbs import AddPartitions, DescribeCluster, ElectLeaders, ForgetNode, ReadmitNode
-from goqueue.core.verbs import AlterTopic, DescribePartitions
+from goqueue.core.requests.cluster import DescribeCluster, ElectLeaders, ForgetNode, ReadmitNode
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import AddPartitions, AlterTopic, DescribePartitions
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

@@ -7,11 +7,12 @@ tells now and then, as a process would that only seemed to be gone.
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.client.failure import CONNECTION_LOST, Failure
 from goqueue.core.client.membership import Assigned, Kept, Lost, Membership, Revoking, Standing
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import CommitOffsets, GroupHeartbeat, JoinGroup, PartitionOffset
+from goqueue.core.requests.groups import CommitOffsets, GroupHeartbeat, JoinGroup, PartitionOffset
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 from goqueue.fuzz.workloads.reading import Reading
@@ -209,7 +210,7 @@ class Member(GroupClient):
         """Tell whoever has asked."""
         number = self._number(request)
         if number:
-            self._membership.answered(self.now, number, reply)  # type: ignore[arg-type]
+            self._membership.answered(self.now, number, reply)
             self._membership.check()
         else:
             self._reading.answered(request, reply)

@@ -3,8 +3,7 @@
 It also keeps the place of a group that nobody ever joins.
 """
 
-from goqueue.core.calls import Request
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     DeleteGroup,
@@ -16,6 +15,7 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.workloads.client import Client
 
 _ALONE = "alone"

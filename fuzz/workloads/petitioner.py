@@ -5,11 +5,10 @@ None of it may change anything: what is refused is in `petitions.py`, and `check
 
 from random import Random
 
-from goqueue.core.calls import Request
-from goqueue.core.cluster.verbs import DescribeCluster, DescribeReassignments, MeasureCluster
-from goqueue.core.dead.verbs import BrowseDead, ListDeadTopics, ListRedrives, PurgeDead, Sieve
-from goqueue.core.delay.verbs import ListDelayed, MeasureDelays
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.cluster import DescribeCluster, DescribeReassignments, MeasureCluster
+from goqueue.core.requests.deadletters import BrowseDead, ListDeadTopics, ListRedrives, PurgeDead, Sieve
+from goqueue.core.requests.delays import ListDelayed, MeasureDelays
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     DeleteGroup,
@@ -21,8 +20,10 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
-from goqueue.core.verbs import DescribeNode, FindOffset
-from goqueue.core.work.verbs import MeasureLanes, MeasureWork
+from goqueue.core.requests.messages import FindOffset
+from goqueue.core.requests.nodes import DescribeNode
+from goqueue.core.requests.queues import MeasureLanes, MeasureWork
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 from goqueue.fuzz.workloads.petitions import VAIN, Petitions

@@ -8,9 +8,8 @@ has come to be.
 from collections.abc import Callable
 from random import Random
 
-from goqueue.core.calls import Request
-from goqueue.core.cluster.verbs import (
-    AddPartitions,
+from goqueue.core.records.varint import INT64_MAX
+from goqueue.core.requests.cluster import (
     AlterIsr,
     Drain,
     ElectLeaders,
@@ -22,7 +21,7 @@ from goqueue.core.cluster.verbs import (
     RegisterNode,
     ReplicaMove,
 )
-from goqueue.core.dead.verbs import (
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DescribeRedrive,
@@ -31,8 +30,8 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.delay.verbs import CancelDelayed, GetDelayed, ListDelayed, RescheduleDelayed
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.delays import CancelDelayed, GetDelayed, ListDelayed, RescheduleDelayed
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     DeleteGroup,
@@ -48,20 +47,17 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import (
+from goqueue.core.requests.messages import Fetch, FindOffset, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, PollWork, ReceiptRun, RejectWork, ReleaseWork
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import (
+    AddPartitions,
     AlterTopic,
     CreateTopic,
     DeleteTopic,
     DescribePartitions,
     DescribeTopic,
-    Fetch,
-    FindOffset,
-    NewRecord,
-    Publish,
-    PublishBatch,
 )
-from goqueue.core.work.verbs import AckWork, ExtendWork, NackWork, PollWork, ReceiptRun, RejectWork, ReleaseWork
 from goqueue.fuzz.options import Options
 
 VAIN = "vain"

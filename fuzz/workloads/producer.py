@@ -5,10 +5,10 @@ Some send again what they got no answer to: they prefer a message that is there 
 
 from random import Random
 
-from goqueue.core.calls import Request
 from goqueue.core.records.batch import Codec, Lane
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import Acks, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.messages import Acks, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.history import NAME_HEADER
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client

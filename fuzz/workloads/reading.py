@@ -9,9 +9,8 @@ from random import Random
 
 from attrs import define
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     FetchOffsets,
@@ -20,7 +19,10 @@ from goqueue.core.groups.verbs import (
     Polled,
     PollGroup,
 )
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 
 _BEYOND = 1_000

@@ -2,8 +2,9 @@
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.delay.verbs import CancelDelayed, DelayedMessages, GetDelayed, ListDelayed, RescheduleDelayed
+from goqueue.core.requests.delays import CancelDelayed, DelayedMessages, GetDelayed, ListDelayed, RescheduleDelayed
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

@@ -12,18 +12,12 @@ from random import Random
 
 from attrs import define, evolve, field
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    Code,
-    InitProducer,
-    ProducerReply,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-)
+from goqueue.core.requests.messages import InitProducer, ProducerReply, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

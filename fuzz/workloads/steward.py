@@ -2,8 +2,7 @@
 
 from random import Random
 
-from goqueue.core.calls import Request
-from goqueue.core.cluster.verbs import (
+from goqueue.core.requests.cluster import (
     DescribeCluster,
     DescribeReassignments,
     Drain,
@@ -12,6 +11,7 @@ from goqueue.core.cluster.verbs import (
     Reassign,
     ReplicaMove,
 )
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

@@ -2,8 +2,7 @@
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.dead.verbs import (
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DeadTopic,
@@ -15,8 +14,10 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.groups.verbs import DeleteGroup, FetchOffsets, ResetOffsets, ResetTo
-from goqueue.core.work.verbs import MeasureLanes, MeasureWork
+from goqueue.core.requests.groups import DeleteGroup, FetchOffsets, ResetOffsets, ResetTo
+from goqueue.core.requests.queues import MeasureLanes, MeasureWork
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

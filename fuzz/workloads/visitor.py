@@ -6,8 +6,7 @@ being one; he leaves, falls silent, and looks whether there is anything left of 
 
 from random import Random
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     CommittedOffsets,
@@ -20,7 +19,9 @@ from goqueue.core.groups.verbs import (
     LeaveGroup,
     PartitionOffset,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

@@ -9,10 +9,8 @@ from random import Random
 
 from attrs import define
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, LeaveGroup
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -22,6 +20,9 @@ from goqueue.core.work.verbs import (
     RejectWork,
     ReleaseWork,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client
 

@@ -13,7 +13,7 @@ from goqueue.core.dead.records import DEAD_CODEC, Abandoned, Arrived, Intent, Pa
 from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.node import Node
 from goqueue.core.records.batch import Header, read_header
-from goqueue.core.verbs import PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.messages import PublishBatch, Published, PublishReply, Side
 from goqueue.core.work.book import MOVES_KEY
 from goqueue.core.work.records import unpacked, unpacked_runs
 from goqueue.core.work.window import runs_of

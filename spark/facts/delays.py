@@ -8,11 +8,12 @@ has it cancelled or put off is answered once that is durable, and from then on i
 from collections.abc import Iterator
 
 from goqueue.core.delay.records import Intended, Withdrawn, due_of, read_control
-from goqueue.core.delay.verbs import CancelDelayed, DelayedMessage, RescheduleDelayed
 from goqueue.core.log.producers import MOVER_ID, advance
 from goqueue.core.node import Node
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Refusal, Side
+from goqueue.core.requests.delays import CancelDelayed, DelayedMessage, RescheduleDelayed
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook
 from goqueue.spark.facts.rooms import Slot, schedule_of

@@ -21,7 +21,8 @@ from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.groups.records import OffsetRecord
 from goqueue.core.groups.state import Group, GroupStands, Member, OffsetStands, Slot, change_of
 from goqueue.core.groups.state import Groups as AllGroups
-from goqueue.core.groups.verbs import (
+from goqueue.core.node import Node
+from goqueue.core.requests.groups import (
     GroupBeat,
     GroupHeartbeat,
     GroupState,
@@ -32,8 +33,8 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.node import Node
-from goqueue.core.verbs import Refusal, Side
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook

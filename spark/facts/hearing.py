@@ -15,7 +15,7 @@ from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter, Ready
 from goqueue.core.records.batch import read_header
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 from goqueue.spark.facts.errands import Errands
 from goqueue.spark.facts.inside import under_way
 from goqueue.spark.facts.listening import CLIENT, Batch, Errand, Listener, Stream

@@ -17,7 +17,7 @@ from goqueue.core.errors import BatchError
 from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import Recordless, iterate
-from goqueue.core.verbs import Publish, PublishBatch
+from goqueue.core.requests.messages import Publish, PublishBatch
 from goqueue.spark.facts.listening import CLIENT, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook
 

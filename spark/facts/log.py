@@ -18,8 +18,8 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import LANE_MASK, LANE_SHIFT
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
 from goqueue.core.replication.replica import Replica
+from goqueue.core.requests.messages import Publish, PublishBatch, Side
 from goqueue.core.topics import Held
-from goqueue.core.verbs import Publish, PublishBatch, Side
 from goqueue.spark.facts.inside import all_held
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener, Stream
 from goqueue.spark.facts.notebook import Notebook

@@ -15,17 +15,9 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Unacknowledged
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.claims import is_possible
-from goqueue.core.verbs import (
-    Acks,
-    Caller,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    Side,
-)
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Acks, NewRecord, Publish, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.inside import is_of_client, waiting
 from goqueue.spark.facts.listening import CLIENT, Errand, Hears, Listener
 

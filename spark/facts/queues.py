@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from goqueue.core.node import Node
+from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, RejectWork, ReleaseWork
 from goqueue.core.work.queue import EXPIRED, REJECTED, TOO_OFTEN, WorkQueue
 from goqueue.core.work.records import (
     WORK_CODEC,
@@ -30,7 +31,6 @@ from goqueue.core.work.records import (
     unpacked_runs,
     unpacked_triples,
 )
-from goqueue.core.work.verbs import AckWork, ExtendWork, NackWork, RejectWork, ReleaseWork
 from goqueue.core.work.window import Run, Window
 from goqueue.spark.facts.claims import Claims, Done, Showing
 from goqueue.spark.facts.holdings import Held, Holdings, Piece, pieces_of

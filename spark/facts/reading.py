@@ -4,7 +4,8 @@ A fetch is noted by the leader of the partition; what one node reads of another 
 groups and commits are noted by the coordinator.
 """
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.node import Node
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     FetchOffsets,
@@ -15,8 +16,8 @@ from goqueue.core.groups.verbs import (
     PollGroup,
     ResetOffsets,
 )
-from goqueue.core.node import Node
-from goqueue.core.verbs import Fetch, Fetched, Refusal, Side
+from goqueue.core.requests.messages import Fetch, Fetched, Side
+from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.listening import Errand, Hears, Listener
 from goqueue.spark.facts.rooms import coordinator_of, journal_of
 

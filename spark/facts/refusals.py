@@ -4,7 +4,8 @@ A publish that is refused is told with its answer, see `publishing.py`.
 """
 
 from goqueue.core.node import Node
-from goqueue.core.verbs import Publish, PublishBatch, Refusal
+from goqueue.core.requests.messages import Publish, PublishBatch
+from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.listening import CLIENT, Errand, Hears, Listener
 from goqueue.spark.facts.publishing import Earlier
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from goqueue.core.agreement import METADATA_STREAM
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 from goqueue.spark.facts.listening import Stream
 
 

@@ -12,14 +12,11 @@ the file ends is noted there and then, as `pending`, since the next file begins 
 from collections.abc import Mapping
 
 from goqueue.core.capture.events import Event
-from goqueue.core.groups.verbs import ResetOffsets
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.secret_names import SECRET_KEY
-from goqueue.core.verbs import Side
-from goqueue.core.work.book import MOVES_KEY, Book
-from goqueue.core.work.receipts import read_stem
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import ResetOffsets
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     LeasedBatches,
@@ -32,6 +29,9 @@ from goqueue.core.work.verbs import (
     ResetQueues,
     WorkDone,
 )
+from goqueue.core.secret_names import SECRET_KEY
+from goqueue.core.work.book import MOVES_KEY, Book
+from goqueue.core.work.receipts import read_stem
 from goqueue.spark.facts.claims import Claims
 from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.holdings import Held, Holdings, Piece, held_of

@@ -24,7 +24,7 @@ from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import locate, read_header
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import v1
 from goqueue.spark.sinking.errors import MismatchError, UnwritableError
 from goqueue.spark.sinking.mending import divided

@@ -23,7 +23,7 @@ from goqueue.core.records.batch import read_header
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import NewRecord, Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.messages import NewRecord, Publish, PublishBatch, Published, PublishReply
 from goqueue.spark import places
 from goqueue.storage.capture import core_vocabulary
 from goqueue.storage.capture_files import CaptureFile, replay

@@ -7,9 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.work.receipts import read_stem
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     LeaseRun,
@@ -20,6 +18,9 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.work.receipts import read_stem
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.process import Process
 from goqueue.fuzz.sim import run_world

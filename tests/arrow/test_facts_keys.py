@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goqueue.core.errors import BatchError
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Publish
+from goqueue.core.requests.messages import Publish
 from goqueue.spark.facts.keys import Sketch
 from goqueue.storage.capture_files import list_captures
 from tests.arrow.test_sinking_recorded import Onlooker

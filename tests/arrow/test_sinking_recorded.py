@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.messages import Publish, PublishBatch, Published, PublishReply
 from goqueue.fuzz.options import Options
 from goqueue.spark.captures.files import find_captures
 from goqueue.spark.sinking.recorded import NO_RECORDS, SCHEMA, gleaned

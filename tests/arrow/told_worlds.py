@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, field
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.records.batch import read_header
-from goqueue.core.verbs import Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.messages import Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.case import Case, live_through
 from goqueue.fuzz.insight import term
 from goqueue.fuzz.process import Process

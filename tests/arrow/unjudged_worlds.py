@@ -7,7 +7,8 @@ What people notice comes later.
 from collections.abc import Callable
 from typing import Any
 
-from goqueue.core.calls import Reply, Request
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.options import Options

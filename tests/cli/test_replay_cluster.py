@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 from goqueue.cli.main import goqueue
 from goqueue.core.capture.timeline import Place
 from goqueue.core.node import Node
-from goqueue.core.verbs import CreateTopic, Fetch, NewRecord, Publish
+from goqueue.core.requests.messages import Fetch, NewRecord, Publish
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.storage.capture import Capture, CaptureLimits
 from goqueue.storage.capture_files import list_captures
 from goqueue.storage.capture_following import follow, needed, timeline

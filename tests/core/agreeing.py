@@ -9,7 +9,6 @@ from random import Random
 from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM, Agreement
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.changes import FinishDelete
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete, plan_removed
 from goqueue.core.cluster.records import MetadataRecord, NodeRegistered
@@ -24,8 +23,9 @@ from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import iterate
+from goqueue.core.requests.metadata import FinishDelete
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import AlterTopic, CreateTopic, DeleteTopic
 from tests.core.log.batches import WALL_MS
 
 MS = 1_000_000

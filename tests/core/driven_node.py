@@ -6,7 +6,6 @@ Time begins at `now == 0`, when the wall says WALL_MS.
 from collections.abc import Iterable
 
 from goqueue.core.agreement import METADATA_STREAM
-from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, Sync, SyncToken
@@ -19,7 +18,10 @@ from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import Entry as NewEntry
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Caller, CreateTopic
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.log.batches import WALL_MS, beginning
 from tests.core.seeded_secrets import seeded_secrets
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.node import Node
+from goqueue.core.records.record import iterate
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     GroupMode,
@@ -12,19 +14,10 @@ from goqueue.core.groups.verbs import (
     Polled,
     PollGroup,
 )
-from goqueue.core.node import Node
-from goqueue.core.records.record import iterate
-from goqueue.core.verbs import CreateTopic, NewRecord, Publish, PublishReply, TopicReply
+from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
+from goqueue.core.requests.queues import AckWork, LeasedBatches, NackWork, PolledWork, PollWork, ReceiptRun, WorkDone
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 from goqueue.core.work.receipts import read_stem
-from goqueue.core.work.verbs import (
-    AckWork,
-    LeasedBatches,
-    NackWork,
-    PolledWork,
-    PollWork,
-    ReceiptRun,
-    WorkDone,
-)
 from tests.core.driven_cluster import DrivenCluster
 
 MS = 1_000_000

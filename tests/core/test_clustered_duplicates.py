@@ -1,9 +1,10 @@
 """A duplicate is as good as an acknowledgement: a leader that dies after it takes nothing away that it stood for."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.client.failure import PASSING
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import Code, PublishBatch, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.test_clustered_nodes import read, with_topic
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from goqueue.core.cluster.verbs import (
+from goqueue.core.records.batch import split
+from goqueue.core.records.record import iterate
+from goqueue.core.requests.cluster import (
     ClusterFigures,
     ClusterReply,
     DescribeCluster,
@@ -14,22 +16,9 @@ from goqueue.core.cluster.verbs import (
     ReassignmentsReply,
     ReplicaMove,
 )
-from goqueue.core.records.batch import split
-from goqueue.core.records.record import iterate
-from goqueue.core.verbs import (
-    CreateTopic,
-    DeleteTopic,
-    DescribePartitions,
-    Fetch,
-    Fetched,
-    NewRecord,
-    PartitionReply,
-    Publish,
-    Published,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.topics import CreateTopic, DeleteTopic, DescribePartitions, PartitionReply, TopicReply
 from goqueue.storage.claims import claim
 from tests.core.driven_cluster import DrivenCluster, DrivenMember
 

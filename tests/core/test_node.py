@@ -4,7 +4,6 @@ import pytest
 from attrs import evolve
 
 from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM
-from goqueue.core.calls import Request
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.apply import identity
 from goqueue.core.cluster.records import (
@@ -23,28 +22,28 @@ from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Fetching, Open, Ready, Remove, Send
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    AlterTopic,
-    Check,
-    Code,
-    CreateTopic,
-    DeleteTopic,
-    DescribeNode,
-    DescribePartitions,
-    DescribeTopic,
+from goqueue.core.requests.messages import (
     Fetch,
     Fetched,
     FindOffset,
     FoundOffset,
-    ListTopics,
     NewRecord,
-    NodeReply,
-    PartitionReply,
     Publish,
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
+)
+from goqueue.core.requests.nodes import Check, DescribeNode, NodeReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import (
+    AlterTopic,
+    CreateTopic,
+    DeleteTopic,
+    DescribePartitions,
+    DescribeTopic,
+    ListTopics,
+    PartitionReply,
     TopicReply,
 )
 from tests.core.driven_node import CALLER, DrivenNode, opened_empty, stored, token_of, values

@@ -2,17 +2,14 @@
 
 import pytest
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import Fsync
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
+from goqueue.core.requests.messages import (
     NO_OFFSET,
     Acks,
-    Code,
-    CreateTopic,
     InitProducer,
     NewRecord,
     ProducerReply,
@@ -20,8 +17,11 @@ from goqueue.core.verbs import (
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.storage.node_disk import NodeDisk
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.store import Store

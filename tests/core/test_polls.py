@@ -1,6 +1,7 @@
 """Polls of a node: what it holds, what is published while they wait, and what becomes of them with the journal."""
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.log.effects import Read, ReadResult
+from goqueue.core.requests.groups import (
     CommitOffsets,
     Joined,
     JoinGroup,
@@ -9,8 +10,9 @@ from goqueue.core.groups.verbs import (
     Polled,
     PollGroup,
 )
-from goqueue.core.log.effects import Read, ReadResult
-from goqueue.core.verbs import AlterTopic, Code, DeleteTopic, NewRecord, Publish, Refusal
+from goqueue.core.requests.messages import NewRecord, Publish
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic, DeleteTopic
 from tests.core.driven_node import DrivenNode, stored
 from tests.core.groups.polled_groups import S, offsets, spans
 from tests.core.log.batches import WALL_MS

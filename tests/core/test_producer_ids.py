@@ -9,7 +9,9 @@ from goqueue.core.cluster.records import METADATA_CODEC, ProducerIds
 from goqueue.core.producer_ids import ProducerIdSupply
 from goqueue.core.proposals import Agreed, Answer
 from goqueue.core.quorum.entries import Entry
-from goqueue.core.verbs import Code, CreateTopic, InitProducer, ProducerReply, Refusal
+from goqueue.core.requests.messages import InitProducer, ProducerReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.agreeing import Agreeing, appended, found
 
 FIRST, SIZE = FIRST_PRODUCER_ID, PRODUCER_IDS_A_BLOCK

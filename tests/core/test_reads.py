@@ -1,21 +1,11 @@
 """Reads of one turn are bounded together and made in order; what a failed disk keeps to itself is refused."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.log.effects import Read, ReadResult
 from goqueue.core.ready import Ready
-from goqueue.core.verbs import (
-    Code,
-    DescribeTopic,
-    Fetch,
-    Fetched,
-    FindOffset,
-    NewRecord,
-    Publish,
-    PublishReply,
-    Refusal,
-    Side,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, NewRecord, Publish, PublishReply, Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import DescribeTopic, TopicReply
 from tests.core.driven_node import DrivenNode, opened_empty
 
 MIB = 1 << 20

@@ -1,24 +1,13 @@
 """The streams of a partition besides its data: made on first need, there at every start, gone with their topic."""
 
-from goqueue.core.cluster.changes import AddSide
 from goqueue.core.cluster.records import METADATA_CODEC, SideAdded, TopicCreated
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    AlterTopic,
-    Code,
-    DeleteTopic,
-    DescribeTopic,
-    Fetch,
-    Fetched,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    Side,
-    TopicReply,
-)
-from goqueue.core.wishes import RollSide, TrimSide
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.metadata import AddSide
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic, DeleteTopic, DescribeTopic, TopicReply
 from tests.core.driven_node import DrivenNode, opened_empty
 
 LEDGER = "logs/orders/0/ledger"
@@ -26,7 +15,7 @@ LEDGER = "logs/orders/0/ledger"
 
 def with_ledger(partitions: int = 1) -> DrivenNode:
     driven = DrivenNode().with_topic(partitions=partitions)
-    assert driven.answer(AddSide("orders", Side.LEDGER)) is None  # type: ignore[arg-type]
+    assert driven.answer(AddSide("orders", Side.LEDGER)) is None
     return driven
 
 
@@ -45,13 +34,13 @@ def test_every_partition_has_a_stream_more_once_it_was_asked_for() -> None:
     driven = with_ledger(partitions=2)
     assert sorted(driven.node.led.streams) == ["logs/orders/0", LEDGER, "logs/orders/1", "logs/orders/1/ledger"]
     assert ledger(driven).side is Side.LEDGER
-    assert driven.answer(AddSide("orders", Side.LEDGER)) is None  # type: ignore[arg-type]
+    assert driven.answer(AddSide("orders", Side.LEDGER)) is None
     assert len(driven.node.led.streams) == 4
 
 
 def test_whoever_asks_for_a_stream_is_answered_when_it_is_open_everywhere() -> None:
     driven = DrivenNode().with_topic(partitions=2)
-    first, second = (driven.ask(AddSide("orders", Side.SCHEDULE)) for _ in range(2))  # type: ignore[arg-type]
+    first, second = (driven.ask(AddSide("orders", Side.SCHEDULE)) for _ in range(2))
     ready = driven.write()
     driven.sync(ready.writes)
     opens = driven.write()
@@ -68,7 +57,7 @@ def test_whoever_asks_for_a_stream_is_answered_when_it_is_open_everywhere() -> N
 
 
 def test_there_is_no_stream_more_for_a_topic_that_is_not_there() -> None:
-    refusal = DrivenNode().answer(AddSide("nowhere", Side.LEDGER))  # type: ignore[arg-type]
+    refusal = DrivenNode().answer(AddSide("nowhere", Side.LEDGER))
     assert isinstance(refusal, Refusal)
     assert refusal.code is Code.TOPIC_NOT_FOUND
 

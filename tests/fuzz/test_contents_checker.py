@@ -7,7 +7,8 @@ from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.build import encode, rebuild
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import CreateTopic, DeleteTopic, Fetch, Fetched, TopicReply
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.topics import CreateTopic, DeleteTopic, TopicReply
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.checkers.contents import Contents
 from goqueue.fuzz.history import Asked, History, TopicTerms, Violation

@@ -2,10 +2,11 @@
 
 import pytest
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.cluster.verbs import Drain
 from goqueue.core.groups.journal import JOURNAL_TOPIC
-from goqueue.core.groups.verbs import ListGroups
+from goqueue.core.requests.cluster import Drain
+from goqueue.core.requests.groups import ListGroups
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.fuzz.checkers.checker import HEALER, Checker
 from goqueue.fuzz.checkers.rebalances import Rebalances
 from goqueue.fuzz.history import Asked, Violation

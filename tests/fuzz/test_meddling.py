@@ -1,6 +1,6 @@
 """Worlds in which somebody changes what others rely on: nodes are forgotten and come back, partitions are added."""
 
-from goqueue.core.cluster.verbs import ElectLeaders, ElectReply
+from goqueue.core.requests.cluster import ElectLeaders, ElectReply
 from goqueue.fuzz.case import Case
 from goqueue.fuzz.checkers.placements import Placements
 from goqueue.fuzz.healing import Healing

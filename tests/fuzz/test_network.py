@@ -4,8 +4,10 @@ from random import Random
 
 import pytest
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import DescribeTopic, Fetch, PublishBatch
+from goqueue.core.requests.messages import Fetch, PublishBatch
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import DescribeTopic
 from goqueue.fuzz.network import Connection
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.workloads.client import Client

@@ -4,10 +4,13 @@ from random import Random
 
 import pytest
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import CommitOffsets, CommitRefusal, CommittedOffsets, JoinGroup, PartitionOffset
-from goqueue.core.verbs import Code, CreateTopic, NewRecord, Publish, Published, PublishReply, Refusal, TopicReply
-from goqueue.core.work.verbs import AckWork, ReceiptRefusal, ReceiptRun, WorkDone
+from goqueue.core.requests.groups import CommitOffsets, CommitRefusal, CommittedOffsets, JoinGroup, PartitionOffset
+from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.queues import AckWork, ReceiptRefusal, ReceiptRun, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.checkers.petitions import PetitionsRefused
 from goqueue.fuzz.history import Asked, History, Violation

@@ -9,8 +9,8 @@ import pytest
 from goqueue.core.client.failure import CONNECTION_LOST, Failure
 from goqueue.core.client.membership import Standing
 from goqueue.core.client.work_session import WorkSession, WorkTerms
-from goqueue.core.groups.verbs import GroupMode, JoinGroup
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.groups import GroupMode, JoinGroup
+from goqueue.core.requests.refusals import Outcome
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants.clusters import short_worlds
 from goqueue.fuzz.sim import run_world

@@ -5,7 +5,7 @@ from attrs import define
 
 from goqueue.core.log.log import Log
 from goqueue.core.node import Node
-from goqueue.core.verbs import NewRecord, Publish, PublishReply
+from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.checkers.retention import Retention
 from goqueue.fuzz.history import History, TopicTerms, Violation

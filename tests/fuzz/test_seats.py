@@ -1,7 +1,7 @@
 """Who is certain to be a member of a group, as far as can be told from what was said and answered."""
 
-from goqueue.core.groups.verbs import GroupBeat, GroupMode, GroupState, Joined, JoinGroup, WatchGroup
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.groups import GroupBeat, GroupMode, GroupState, Joined, JoinGroup, WatchGroup
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.fuzz.memberships import Memberships
 
 _S = 1_000_000_000

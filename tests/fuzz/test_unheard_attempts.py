@@ -1,7 +1,7 @@
 """What checkers of work queues make of several nodes: attempts that nobody heard of, members heard of elsewhere."""
 
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
-from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
+from goqueue.core.requests.queues import PolledWork, PollWork, ReceiptRun
 from goqueue.fuzz.checkers.checker import Sight
 from goqueue.fuzz.deliveries import Deliveries, Given, Terms
 from goqueue.fuzz.history import History, records_in

@@ -1,6 +1,6 @@
 """A message that was not synced when it was acknowledged is promised while a node in sync keeps its memory."""
 
-from goqueue.core.cluster.verbs import DescribeCluster
+from goqueue.core.requests.cluster import DescribeCluster
 from goqueue.fuzz.history import Asked, History, Message, TopicTerms
 
 PLACE = (1, 0)

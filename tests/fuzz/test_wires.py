@@ -8,7 +8,9 @@ from random import Random
 
 import pytest
 
-from goqueue.core.verbs import Code, Fetched, ListTopics, PublishBatch, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import Fetched, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import ListTopics
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.sim import Verdict, run_world

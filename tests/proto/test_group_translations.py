@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.forwarding.messages import Forwarded
-from goqueue.core.groups import verbs
-from goqueue.core.groups.verbs import GroupMode, GroupState, PartitionOffset, ResetTo
 from goqueue.core.peers.codec import encode
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests import groups as requests
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import GroupMode, GroupState, PartitionOffset, ResetTo
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import groups, v1
 from goqueue.proto.codec import StrictCodec
 
@@ -37,66 +38,68 @@ committed = st.lists(st.builds(PartitionOffset, names, uint32, offsets), max_siz
 refusals = st.builds(Refusal, st.sampled_from(Code), words, words, uint32)
 
 
-def grouped(pairs: set[tuple[str, int]]) -> verbs.Partitions:
+def grouped(pairs: set[tuple[str, int]]) -> requests.Partitions:
     """Partitions by topic, in order."""
-    found: verbs.Partitions = {}
+    found: requests.Partitions = {}
     for topic, partition in sorted(pairs):
         found.setdefault(topic, []).append(partition)
     return found
 
 
 partitions = partition_sets.map(grouped)
-members = st.builds(verbs.GroupMemberReply, words, words, words, topics, partitions, partitions, uint32, flags, offsets)
+members = st.builds(
+    requests.GroupMemberReply, words, words, words, topics, partitions, partitions, uint32, flags, offsets
+)
 states, modes = st.sampled_from(GroupState), st.sampled_from(GroupMode)
 group_replies = st.builds(
-    verbs.GroupReply, words, states, uint32, words, modes, settings, st.lists(members, max_size=3)
+    requests.GroupReply, words, states, uint32, words, modes, settings, st.lists(members, max_size=3)
 )
 
 REQUESTS: dict[str, st.SearchStrategy[Any]] = {
     "join_group": st.builds(
-        verbs.JoinGroup, names, topics, words, words, words, uint32, st.none() | modes, words, flags, settings
+        requests.JoinGroup, names, topics, words, words, words, uint32, st.none() | modes, words, flags, settings
     ),
-    "group_heartbeat": st.builds(verbs.GroupHeartbeat, names, names, uint32),
+    "group_heartbeat": st.builds(requests.GroupHeartbeat, names, names, uint32),
     "watch_group": st.builds(
-        verbs.WatchGroup, names, names, fingerprints, uint32.map(lambda milliseconds: milliseconds * 1_000_000)
+        requests.WatchGroup, names, names, fingerprints, uint32.map(lambda milliseconds: milliseconds * 1_000_000)
     ),
-    "leave_group": st.builds(verbs.LeaveGroup, names, names),
-    "revoke_partitions": st.builds(verbs.RevokePartitions, names, names, uint32, partitions),
-    "commit_offsets": st.builds(verbs.CommitOffsets, names, words, uint32, committed),
-    "fetch_offsets": st.builds(verbs.FetchOffsets, names, topics),
+    "leave_group": st.builds(requests.LeaveGroup, names, names),
+    "revoke_partitions": st.builds(requests.RevokePartitions, names, names, uint32, partitions),
+    "commit_offsets": st.builds(requests.CommitOffsets, names, words, uint32, committed),
+    "fetch_offsets": st.builds(requests.FetchOffsets, names, topics),
     "reset_offsets": st.one_of(
         st.builds(
-            verbs.ResetOffsets,
+            requests.ResetOffsets,
             names,
             names,
             st.sampled_from([ResetTo.EARLIEST, ResetTo.LATEST]),
             st.lists(uint32, max_size=3),
             dry_run=flags,
         ),
-        st.builds(verbs.ResetOffsets, names, names, st.just(ResetTo.OFFSET), st.just([]), offsets, dry_run=flags),
-        st.builds(verbs.ResetOffsets, names, names, st.just(ResetTo.TIME), st.just([3]), at_ms=offsets),
+        st.builds(requests.ResetOffsets, names, names, st.just(ResetTo.OFFSET), st.just([]), offsets, dry_run=flags),
+        st.builds(requests.ResetOffsets, names, names, st.just(ResetTo.TIME), st.just([3]), at_ms=offsets),
     ),
-    "list_groups": st.builds(verbs.ListGroups),
-    "describe_group": st.builds(verbs.DescribeGroup, names),
-    "alter_group": st.builds(verbs.AlterGroup, names, changes),
-    "delete_group": st.builds(verbs.DeleteGroup, names),
-    "describe_rebalances": st.builds(verbs.DescribeRebalances, words),
+    "list_groups": st.builds(requests.ListGroups),
+    "describe_group": st.builds(requests.DescribeGroup, names),
+    "alter_group": st.builds(requests.AlterGroup, names, changes),
+    "delete_group": st.builds(requests.DeleteGroup, names),
+    "describe_rebalances": st.builds(requests.DescribeRebalances, words),
 }
 ANSWERS: dict[str, st.SearchStrategy[Any]] = {
     "joined": st.builds(
-        verbs.Joined, words, uint32, modes, partitions, partitions, uint32, flags, st.lists(words), uint64
+        requests.Joined, words, uint32, modes, partitions, partitions, uint32, flags, st.lists(words), uint64
     ),
-    "group_beat": st.builds(verbs.GroupBeat, uint32, states, partitions, partitions, offsets, flags, uint64),
-    "revoked_partitions": st.builds(verbs.RevokedPartitions, uint32, states),
+    "group_beat": st.builds(requests.GroupBeat, uint32, states, partitions, partitions, offsets, flags, uint64),
+    "revoked_partitions": st.builds(requests.RevokedPartitions, uint32, states),
     "committed_offsets": st.builds(
-        verbs.CommittedOffsets, st.lists(st.builds(verbs.CommitRefusal, names, uint32, refusals), max_size=3)
+        requests.CommittedOffsets, st.lists(st.builds(requests.CommitRefusal, names, uint32, refusals), max_size=3)
     ),
-    "group_offsets": st.lists(st.builds(verbs.GroupOffset, words, uint32, places, places), max_size=3),
-    "offset_changes": st.lists(st.builds(verbs.OffsetChange, uint32, places, places), max_size=3),
+    "group_offsets": st.lists(st.builds(requests.GroupOffset, words, uint32, places, places), max_size=3),
+    "offset_changes": st.lists(st.builds(requests.OffsetChange, uint32, places, places), max_size=3),
     "group": group_replies,
     "groups": st.lists(group_replies, max_size=2),
     "rebalances": st.builds(
-        verbs.RebalancesReply,
+        requests.RebalancesReply,
         *[uint64] * 8,
         offsets,
         st.dictionaries(words, uint64, max_size=3),
@@ -136,20 +139,20 @@ def test_what_says_nothing_arrives_as_such() -> None:
 
 def test_whoever_watches_a_wire_counts() -> None:
     watch = groups.watch_group_request(v1.WatchRequest("g", "m"))
-    assert watch == verbs.WatchGroup("g", "m", counts=True)
+    assert watch == requests.WatchGroup("g", "m", counts=True)
 
 
 def test_what_nodes_could_not_pass_on_was_never_told_to_anybody() -> None:
     for told, seen in ((INT64_MAX, INT64_MAX), (INT64_MAX + 1, 0), ((1 << 64) - 1, 0)):
         watch = groups.watch_group_request(v1.WatchRequest("g", "m", seen=told))
-        assert watch == verbs.WatchGroup("g", "m", seen)
+        assert watch == requests.WatchGroup("g", "m", seen)
         assert encode(Forwarded(1, 1, 1, 1, False, Caller(), watch))
 
 
 def test_partitions_are_sorted_and_named_once() -> None:
     given_twice = [v1.TopicPartition("b", 1), v1.TopicPartition("a", 2), v1.TopicPartition("b", 0)] * 2
     found = groups.revoke_partitions_request(v1.RevokeRequest("g", "m", 1, given_twice))
-    assert isinstance(found, verbs.RevokePartitions)
+    assert isinstance(found, requests.RevokePartitions)
     assert list(found.revoked.items()) == [("a", [2]), ("b", [0, 1])]
 
 

@@ -1,4 +1,4 @@
-"""Messages become the core's verbs, or refusals that name the field; the core's replies become messages."""
+"""Messages become the core's requests, or refusals that name the field; the core's replies become messages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 import betterproto
 import pytest
 
-from goqueue.core import verbs
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import Acks, Code, NewRecord, Published, Refusal
+from goqueue.core.requests import messages, nodes, topics
+from goqueue.core.requests.messages import Acks, NewRecord, Published
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import translate, v1
 from goqueue.proto.codec import StrictCodec
 from goqueue.proto.fields import made
@@ -37,7 +38,7 @@ def test_a_publish_request_is_records_in_its_order() -> None:
             v1.NewMessage(partition=0, timestamp_ms=0, priority=v1.Priority(v1.Priority.BACKGROUND)),
         ],
     )
-    assert both_ways(translate.publish_request, message) == verbs.Publish(
+    assert both_ways(translate.publish_request, message) == messages.Publish(
         "orders",
         [
             NewRecord(b"k", b"", (("a", b"1"), ("a", None), ("", b""))),
@@ -57,13 +58,13 @@ def test_priorities_are_lanes(lane: Lane) -> None:
 @pytest.mark.parametrize(("number", "acks"), [(0, Acks.ALL), (1, Acks.LEADER), (2, Acks.NONE)])
 def test_acks_are_acks(number: int, acks: Acks) -> None:
     request = both_ways(translate.publish_batch_request, v1.PublishBatchRequest("t", 3, b"batch", v1.Acks(number)))
-    assert request == verbs.PublishBatch("t", 3, bytearray(b"batch"), acks)
+    assert request == messages.PublishBatch("t", 3, bytearray(b"batch"), acks)
 
 
 def test_a_batch_is_the_nodes_own_to_stamp() -> None:
     message = StrictCodec(views=True).decode(v1.PublishBatchRequest, CODEC.encode(v1.PublishBatchRequest("t", 0, b"b")))
     request = translate.publish_batch_request(message)
-    assert isinstance(request, verbs.PublishBatch)
+    assert isinstance(request, messages.PublishBatch)
     request.batch[0:1] = b"c"
     assert bytes(message.batch) == b"b"
 
@@ -71,17 +72,17 @@ def test_a_batch_is_the_nodes_own_to_stamp() -> None:
 @pytest.mark.parametrize(
     ("request_of", "message", "meant"),
     [
-        (translate.fetch_request, v1.FetchRequest("t", 2, 7, 500, 250), verbs.Fetch("t", 2, 7, 500, 250_000_000)),
-        (translate.fetch_request, v1.FetchRequest("t"), verbs.Fetch("t", 0, 0, 1 << 20, 0)),
-        (translate.fetch_request, v1.FetchRequest("t", topic_id="1a-2"), verbs.Fetch("t", 0, 0, identity="1a-2")),
-        (translate.find_offset_request, v1.FindOffsetRequest("t", 1, 9), verbs.FindOffset("t", 1, 9)),
-        (translate.describe_topic_request, v1.DescribeTopicRequest("t"), verbs.DescribeTopic("t")),
-        (translate.delete_topic_request, v1.DeleteTopicRequest("t"), verbs.DeleteTopic("t")),
-        (translate.describe_partitions_request, v1.DescribePartitionsRequest("t"), verbs.DescribePartitions("t")),
-        (translate.list_topics_request, v1.ListTopicsRequest(), verbs.ListTopics()),
-        (translate.describe_node_request, v1.DescribeNodeRequest(), verbs.DescribeNode()),
-        (translate.init_producer_request, v1.InitProducerRequest(), verbs.InitProducer()),
-        (translate.create_topic_request, v1.CreateTopicRequest("t"), verbs.CreateTopic("t", 0, 0, {})),
+        (translate.fetch_request, v1.FetchRequest("t", 2, 7, 500, 250), messages.Fetch("t", 2, 7, 500, 250_000_000)),
+        (translate.fetch_request, v1.FetchRequest("t"), messages.Fetch("t", 0, 0, 1 << 20, 0)),
+        (translate.fetch_request, v1.FetchRequest("t", topic_id="1a-2"), messages.Fetch("t", 0, 0, identity="1a-2")),
+        (translate.find_offset_request, v1.FindOffsetRequest("t", 1, 9), messages.FindOffset("t", 1, 9)),
+        (translate.describe_topic_request, v1.DescribeTopicRequest("t"), topics.DescribeTopic("t")),
+        (translate.delete_topic_request, v1.DeleteTopicRequest("t"), topics.DeleteTopic("t")),
+        (translate.describe_partitions_request, v1.DescribePartitionsRequest("t"), topics.DescribePartitions("t")),
+        (translate.list_topics_request, v1.ListTopicsRequest(), topics.ListTopics()),
+        (translate.describe_node_request, v1.DescribeNodeRequest(), nodes.DescribeNode()),
+        (translate.init_producer_request, v1.InitProducerRequest(), messages.InitProducer()),
+        (translate.create_topic_request, v1.CreateTopicRequest("t"), topics.CreateTopic("t", 0, 0, {})),
         (
             translate.create_topic_request,
             v1.CreateTopicRequest(
@@ -91,12 +92,12 @@ def test_a_batch_is_the_nodes_own_to_stamp() -> None:
                     "dirty_ratio": v1.Setting(fraction=0.0), "on": v1.Setting(flag=False),
                 },
             ),
-            verbs.CreateTopic("t", 3, 2, {"dirty_ratio": 0.0, "fsync": "none", "on": False, "retention_hours": -1}),
+            topics.CreateTopic("t", 3, 2, {"dirty_ratio": 0.0, "fsync": "none", "on": False, "retention_hours": -1}),
         ),
         (
             translate.alter_topic_request,
             v1.AlterTopicRequest("t", {"fsync": v1.Setting(reset=True), "segment_bytes": v1.Setting(number=1 << 20)}),
-            verbs.AlterTopic("t", {"fsync": None, "segment_bytes": 1 << 20}),
+            topics.AlterTopic("t", {"fsync": None, "segment_bytes": 1 << 20}),
         ),
         (
             translate.subscribe_request,
@@ -193,32 +194,32 @@ BATCH_REFUSED = v1.PublishBatchReply(7, -1, -1, REFUSAL)
     [
         (translate.refusal(REFUSED), REFUSAL),
         (
-            translate.publish_reply(verbs.PublishReply([Published(1, 2, 3), REFUSED])),
+            translate.publish_reply(messages.PublishReply([Published(1, 2, 3), REFUSED])),
             v1.PublishReply([v1.PublishResult(1, 2, 3), v1.PublishResult(0, -1, -1, REFUSAL)]),
         ),
         (
-            translate.publish_batch_reply(verbs.PublishReply([Published(1, 2, 3)]), 7),
+            translate.publish_batch_reply(messages.PublishReply([Published(1, 2, 3)]), 7),
             v1.PublishBatchReply(7, 2, 3),
         ),
         (translate.publish_batch_reply(REFUSED, 7), BATCH_REFUSED),
-        (translate.publish_batch_reply(verbs.PublishReply([REFUSED]), 7), BATCH_REFUSED),
-        (translate.init_producer_reply(verbs.ProducerReply(5, 0)), v1.InitProducerReply(5, 0)),
-        (translate.fetch_reply(verbs.Fetched(memoryview(b"b"), 2, 3, 1)), v1.FetchReply(b"b", 2, 3, 1)),
-        (translate.find_offset_reply(verbs.FoundOffset(2, -1)), v1.FindOffsetReply(2, -1)),
-        (translate.subscribe_reply(4, verbs.Fetched(b"b", 2, 3, 1)), v1.SubscribeReply(4, b"b", 2, 3, 1)),
+        (translate.publish_batch_reply(messages.PublishReply([REFUSED]), 7), BATCH_REFUSED),
+        (translate.init_producer_reply(messages.ProducerReply(5, 0)), v1.InitProducerReply(5, 0)),
+        (translate.fetch_reply(messages.Fetched(memoryview(b"b"), 2, 3, 1)), v1.FetchReply(b"b", 2, 3, 1)),
+        (translate.find_offset_reply(messages.FoundOffset(2, -1)), v1.FindOffsetReply(2, -1)),
+        (translate.subscribe_reply(4, messages.Fetched(b"b", 2, 3, 1)), v1.SubscribeReply(4, b"b", 2, 3, 1)),
         (translate.subscribe_reply(4, REFUSED), v1.SubscribeReply(4, refusal=REFUSAL)),
         (translate.leaving(4, 9), v1.SubscribeReply(4, next_offset=9, leaving=True)),
         (translate.delete_topic_reply(None), v1.DeleteTopicReply()),
         (
-            translate.describe_partitions_reply([verbs.PartitionReply(1, "n", ["n"], ["n"], 2, 3, 4, 5)]),
+            translate.describe_partitions_reply([topics.PartitionReply(1, "n", ["n"], ["n"], 2, 3, 4, 5)]),
             v1.DescribePartitionsReply([v1.Partition(1, "n", "", ["n"], ["n"], 2, 3, 4, 5)]),
         ),
         (
-            translate.node(verbs.NodeReply("n", "1.0", 5_999_999, 2, 6, [])),
+            translate.node(nodes.NodeReply("n", "1.0", 5_999_999, 2, 6, [])),
             v1.Node("n", "1.0", 5, 2, 6),
         ),
         (
-            translate.list_topics_reply([verbs.TopicReply("t", 1, {"a": "x", "b": 1, "c": 0.5}, 8, {0: (2, 5)}, 9)]),
+            translate.list_topics_reply([topics.TopicReply("t", 1, {"a": "x", "b": 1, "c": 0.5}, 8, {0: (2, 5)}, 9)]),
             v1.ListTopicsReply(
                 [
                     v1.Topic(

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.dead import verbs as dead_verbs
-from goqueue.core.delay import verbs as delay_verbs
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work import verbs as work_verbs
+from goqueue.core.requests import deadletters as dead_requests
+from goqueue.core.requests import delays as delay_requests
+from goqueue.core.requests import queues as work_requests
+from goqueue.core.requests.queues import AckWork, ReceiptRun
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.work.receipts import spelled_receipt
-from goqueue.core.work.verbs import AckWork, ReceiptRun
 from goqueue.proto import dead, delays, translate, v1, work
 from goqueue.proto.codec import StrictCodec
 from goqueue.proto.refusals import refusal
@@ -39,14 +39,14 @@ stems = st.builds(SEAL.stem, offsets, st.integers(1, 9), st.just("a"))
 headers = st.lists(st.tuples(words, st.none() | octets), max_size=2).map(tuple)
 runs = st.lists(st.builds(ReceiptRun, stems, offsets, some), min_size=1, max_size=4)
 refusals = st.builds(Refusal, st.sampled_from(Code), words, words, uint32)
-receipt_refusals = st.lists(st.builds(work_verbs.ReceiptRefusal, stems, offsets, refusals), max_size=3)
-done = st.builds(work_verbs.WorkDone, uint32, receipt_refusals)
-leases = st.lists(st.builds(work_verbs.LeaseRun, offsets, some, uint32, stems, times), max_size=3)
-parts = st.builds(work_verbs.LeasedBatches, names, uint32, octets, leases)
+receipt_refusals = st.lists(st.builds(work_requests.ReceiptRefusal, stems, offsets, refusals), max_size=3)
+done = st.builds(work_requests.WorkDone, uint32, receipt_refusals)
+leases = st.lists(st.builds(work_requests.LeaseRun, offsets, some, uint32, stems, times), max_size=3)
+parts = st.builds(work_requests.LeasedBatches, names, uint32, octets, leases)
 waits_ns = uint32.map(lambda milliseconds: milliseconds * 1_000_000)
 places = st.none() | st.tuples(times, uint32, offsets)
 sieves = st.builds(
-    dead_verbs.Sieve,
+    dead_requests.Sieve,
     words,
     words,
     st.none() | octets,
@@ -56,7 +56,7 @@ sieves = st.builds(
 )
 progress = st.dictionaries(uint32, times, max_size=3)
 delayed = st.builds(
-    delay_verbs.DelayedMessage,
+    delay_requests.DelayedMessage,
     names,
     uint32,
     times,
@@ -67,7 +67,7 @@ delayed = st.builds(
     headers,
 )
 letters = st.builds(
-    dead_verbs.DeadLetter,
+    dead_requests.DeadLetter,
     uint32,
     times,
     st.none() | octets,
@@ -82,13 +82,13 @@ letters = st.builds(
     times,
 )
 redrives = st.builds(
-    dead_verbs.RedriveReply,
+    dead_requests.RedriveReply,
     words,
     words,
     words,
     flags,
     flags,
-    st.sampled_from(dead_verbs.RedriveState),
+    st.sampled_from(dead_requests.RedriveState),
     *[uint64] * 4,
     uint32,
     times,
@@ -97,44 +97,44 @@ redrives = st.builds(
 )
 
 REQUESTS: dict[str, tuple[ModuleType, st.SearchStrategy[Any]]] = {
-    "poll": (work, st.builds(work_verbs.PollWork, names, names, some, some, waits_ns, uint32)),
-    "ack": (work, st.builds(work_verbs.AckWork, runs, words)),
-    "nack": (work, st.builds(work_verbs.NackWork, runs, st.none() | uint64, words, words)),
-    "reject": (work, st.builds(work_verbs.RejectWork, runs, words, words)),
-    "extend": (work, st.builds(work_verbs.ExtendWork, runs, uint32, words)),
-    "release": (work, st.builds(work_verbs.ReleaseWork, runs, words)),
-    "list_delayed": (delays, st.builds(delay_verbs.ListDelayed, names, some, places)),
-    "get_delayed": (delays, st.builds(delay_verbs.GetDelayed, names, uint32, times)),
-    "cancel_delayed": (delays, st.builds(delay_verbs.CancelDelayed, names, uint32, times)),
+    "poll": (work, st.builds(work_requests.PollWork, names, names, some, some, waits_ns, uint32)),
+    "ack": (work, st.builds(work_requests.AckWork, runs, words)),
+    "nack": (work, st.builds(work_requests.NackWork, runs, st.none() | uint64, words, words)),
+    "reject": (work, st.builds(work_requests.RejectWork, runs, words, words)),
+    "extend": (work, st.builds(work_requests.ExtendWork, runs, uint32, words)),
+    "release": (work, st.builds(work_requests.ReleaseWork, runs, words)),
+    "list_delayed": (delays, st.builds(delay_requests.ListDelayed, names, some, places)),
+    "get_delayed": (delays, st.builds(delay_requests.GetDelayed, names, uint32, times)),
+    "cancel_delayed": (delays, st.builds(delay_requests.CancelDelayed, names, uint32, times)),
     "reschedule_delayed": (
         delays,
-        st.builds(delay_verbs.RescheduleDelayed, names, uint32, times, uint64)
-        | st.builds(delay_verbs.RescheduleDelayed, names, uint32, times, st.just(0), times),
+        st.builds(delay_requests.RescheduleDelayed, names, uint32, times, uint64)
+        | st.builds(delay_requests.RescheduleDelayed, names, uint32, times, st.just(0), times),
     ),
-    "list_dead_topics": (dead, st.builds(dead_verbs.ListDeadTopics)),
-    "browse": (dead, st.builds(dead_verbs.BrowseDead, names, sieves, some, progress)),
+    "list_dead_topics": (dead, st.builds(dead_requests.ListDeadTopics)),
+    "browse": (dead, st.builds(dead_requests.BrowseDead, names, sieves, some, progress)),
     "redrive": (
         dead,
-        st.builds(dead_verbs.StartRedrive, names, words, sieves, uint32, st.integers(0, (1 << 63) - 1), flags),
+        st.builds(dead_requests.StartRedrive, names, words, sieves, uint32, st.integers(0, (1 << 63) - 1), flags),
     ),
-    "purge": (dead, st.builds(dead_verbs.PurgeDead, names, sieves, flags)),
-    "describe_redrive": (dead, st.builds(dead_verbs.DescribeRedrive, names)),
-    "list_redrives": (dead, st.builds(dead_verbs.ListRedrives, words)),
-    "cancel_redrive": (dead, st.builds(dead_verbs.CancelRedrive, names)),
+    "purge": (dead, st.builds(dead_requests.PurgeDead, names, sieves, flags)),
+    "describe_redrive": (dead, st.builds(dead_requests.DescribeRedrive, names)),
+    "list_redrives": (dead, st.builds(dead_requests.ListRedrives, words)),
+    "cancel_redrive": (dead, st.builds(dead_requests.CancelRedrive, names)),
 }
 ANSWERS: dict[str, tuple[ModuleType, st.SearchStrategy[Any]]] = {
-    "polled": (work, st.builds(work_verbs.PolledWork, st.lists(parts, max_size=2))),
+    "polled": (work, st.builds(work_requests.PolledWork, st.lists(parts, max_size=2))),
     "acked": (work, done),
-    "nacked": (work, st.builds(work_verbs.WorkDone, uint32, receipt_refusals, times, words, uint32)),
-    "rejected": (work, st.builds(work_verbs.WorkDone, uint32, receipt_refusals, topic=words)),
-    "extended": (work, st.builds(work_verbs.WorkDone, uint32, receipt_refusals, times)),
+    "nacked": (work, st.builds(work_requests.WorkDone, uint32, receipt_refusals, times, words, uint32)),
+    "rejected": (work, st.builds(work_requests.WorkDone, uint32, receipt_refusals, topic=words)),
+    "extended": (work, st.builds(work_requests.WorkDone, uint32, receipt_refusals, times)),
     "released": (work, done),
-    "delayed_list": (delays, st.builds(delay_verbs.DelayedMessages, st.lists(delayed, max_size=2), uint64, places)),
+    "delayed_list": (delays, st.builds(delay_requests.DelayedMessages, st.lists(delayed, max_size=2), uint64, places)),
     "delayed": (delays, delayed),
-    "dead_topics": (dead, st.lists(st.builds(dead_verbs.DeadTopic, words, uint64), max_size=3)),
+    "dead_topics": (dead, st.lists(st.builds(dead_requests.DeadTopic, words, uint64), max_size=3)),
     "dead_letters": (
         dead,
-        st.builds(dead_verbs.DeadLetters, st.lists(letters, max_size=2), progress.map(lambda after: after or None)),
+        st.builds(dead_requests.DeadLetters, st.lists(letters, max_size=2), progress.map(lambda after: after or None)),
     ),
     "redrive": (dead, redrives),
     "redrives": (dead, st.lists(redrives, max_size=2)),
@@ -169,10 +169,10 @@ def test_an_answer_of_the_server_is_the_same_at_a_client(answer: str, drawn: st.
 
 
 def test_what_a_message_leaves_out_is_the_usual() -> None:
-    assert work.poll_request(v1.PollRequest("g", "m")) == work_verbs.PollWork("g", "m", 100, 1 << 20, 0, 0)
-    assert delays.list_delayed_request(v1.ListDelayedRequest("t")) == delay_verbs.ListDelayed("t", 100, None)
-    assert dead.browse_request(arrived(v1.BrowseRequest("t"))) == dead_verbs.BrowseDead("t")
-    assert dead.purge_request(arrived(v1.PurgeRequest("t"))) == dead_verbs.PurgeDead("t")
+    assert work.poll_request(v1.PollRequest("g", "m")) == work_requests.PollWork("g", "m", 100, 1 << 20, 0, 0)
+    assert delays.list_delayed_request(v1.ListDelayedRequest("t")) == delay_requests.ListDelayed("t", 100, None)
+    assert dead.browse_request(arrived(v1.BrowseRequest("t"))) == dead_requests.BrowseDead("t")
+    assert dead.purge_request(arrived(v1.PurgeRequest("t"))) == dead_requests.PurgeDead("t")
     assert arrived(delays.cancelled_reply(None)) == v1.CancelDelayedReply()
 
 
@@ -206,7 +206,7 @@ def test_receipts_that_follow_one_another_are_one_run() -> None:
 def test_what_is_no_receipt_is_the_cores_to_refuse_beside_those_that_are(text: str) -> None:
     request = work.ack_request(v1.AckRequest([*texts((STEM, 1)), text, *texts((STEM, 2))]))
     assert request == AckWork([ReceiptRun(STEM, 1), ReceiptRun(text, 0), ReceiptRun(STEM, 2)])
-    refused = work_verbs.ReceiptRefusal(text, 0, Refusal(Code.RECEIPT_INVALID, "no receipt"))
+    refused = work_requests.ReceiptRefusal(text, 0, Refusal(Code.RECEIPT_INVALID, "no receipt"))
     assert work.receipt_refusals([refused])[0].receipt == text
 
 
@@ -215,7 +215,7 @@ def test_a_stem_without_an_offset_is_no_receipt_of_the_first_message() -> None:
 
 
 def test_a_refused_receipt_is_told_as_it_was_shown() -> None:
-    refused = work_verbs.ReceiptRefusal(STEM, 77, Refusal(Code.RECEIPT_EXPIRED, "gone"))
+    refused = work_requests.ReceiptRefusal(STEM, 77, Refusal(Code.RECEIPT_EXPIRED, "gone"))
     assert work.receipt_refusals([refused])[0].receipt == spelled_receipt(STEM, 77)
 
 
@@ -314,5 +314,5 @@ def test_a_refusal_names_the_field_as_the_messages_do(told: str, said: str) -> N
 
 
 def test_a_state_that_is_not_known_is_one_that_goes_on() -> None:
-    assert dead.read_redrive(v1.RedriveReply(state="dreaming")).state is dead_verbs.RedriveState.RUNNING
+    assert dead.read_redrive(v1.RedriveReply(state="dreaming")).state is dead_requests.RedriveState.RUNNING
     assert delays.read_delayed(v1.DelayedMessage(priority=v1.Priority.try_value(77))).lane is Lane.NORMAL

@@ -15,7 +15,7 @@ import pytest
 from attrs import define
 from pyspark.sql import SparkSession
 
-from goqueue.core.verbs import Publish
+from goqueue.core.requests.messages import Publish
 from goqueue.fuzz.options import Options
 from goqueue.spark.reports import coverage, load
 from goqueue.spark.reports.catalogue import REPORTS

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from goqueue.core.dead.letters import GROUP, OFFSET, REASON
-from goqueue.core.dead.verbs import (
+from goqueue.core.records.record import Record
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     DeadLetter,
     DeadLetters,
@@ -13,9 +14,9 @@ from goqueue.core.dead.verbs import (
     RedriveReply,
     StartRedrive,
 )
-from goqueue.core.records.record import Record
-from goqueue.core.verbs import Refusal, Side
-from goqueue.core.work.verbs import ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.queues import ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.refusals import Refusal
 from goqueue.storage.disk import Disk
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import join, poll, receipts, with_messages

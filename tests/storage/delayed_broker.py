@@ -1,6 +1,6 @@
 """A driven broker with delayed messages in it, and what tests ask of it."""
 
-from goqueue.core.delay.verbs import (
+from goqueue.core.requests.delays import (
     CancelDelayed,
     DelayedMessage,
     DelayedMessages,
@@ -10,7 +10,8 @@ from goqueue.core.delay.verbs import (
     MeasureDelays,
     RescheduleDelayed,
 )
-from goqueue.core.verbs import Code, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import WALL_MS, DrivenBroker
 

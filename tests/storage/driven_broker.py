@@ -3,15 +3,19 @@
 import os
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.clock import Clock
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.core.secrets import Secrets
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import Caller, CreateTopic, Fetch, Fetched, NewRecord, Publish, Refusal
 from goqueue.storage.disk import Disk
 from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.store import Store

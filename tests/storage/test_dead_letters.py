@@ -4,17 +4,13 @@ import errno
 
 import pytest
 
-from goqueue.core.dead.verbs import BrowseDead, DeadLetters, Sieve
-from goqueue.core.groups.verbs import FetchOffsets, GroupOffset
 from goqueue.core.records.batch import Lane, read_header, split
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
+from goqueue.core.requests.deadletters import BrowseDead, DeadLetters, Sieve
+from goqueue.core.requests.groups import FetchOffsets, GroupOffset
+from goqueue.core.requests.internal import TrimSide
+from goqueue.core.requests.messages import (
     Acks,
-    AlterTopic,
-    Code,
-    CreateTopic,
-    DeleteTopic,
-    DescribeTopic,
     Fetch,
     Fetched,
     InitProducer,
@@ -24,10 +20,10 @@ from goqueue.core.verbs import (
     PublishBatch,
     PublishReply,
     Side,
-    TopicReply,
 )
-from goqueue.core.wishes import TrimSide
-from goqueue.core.work.verbs import LeasedBatches, RejectWork, WorkDone
+from goqueue.core.requests.queues import LeasedBatches, RejectWork, WorkDone
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic, DescribeTopic, TopicReply
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk
@@ -369,7 +365,7 @@ def test_what_is_gone_from_the_source_before_the_move_went_on_doubles_nothing(is
     disk.fail_rate("open", 1.0, path_prefix=DLQ_STREAM)
     again = begun(disk)
     assert open_intents(again) == 1
-    assert again.answer(TrimSide("orders", 0, Side.DATA, gone)) is None  # type: ignore[arg-type]
+    assert again.answer(TrimSide("orders", 0, Side.DATA, gone)) is None
     disk.fail_rate("open", 0.0)
     for _ in range(3):
         again.later(40)

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from goqueue.core.dead.verbs import (
+from goqueue.core.records.batch import split
+from goqueue.core.records.record import iterate
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     DeadLetters,
     ListRedrives,
@@ -21,11 +23,11 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
-from goqueue.core.records.batch import split
-from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Code, CreateTopic, NewRecord, Publish, PublishReply, Refusal
-from goqueue.core.work.verbs import AckWork, PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
+from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
+from goqueue.core.requests.queues import AckWork, PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.dead_letters import counts
 from tests.storage.driven_broker import DrivenBroker

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from goqueue.core.dead.verbs import (
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DeadLetters,
@@ -17,17 +17,10 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.verbs import (
-    AlterTopic,
-    Code,
-    CreateTopic,
-    DeleteTopic,
-    NewRecord,
-    Publish,
-    PublishReply,
-    TopicReply,
-)
-from goqueue.core.work.verbs import RejectWork
+from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
+from goqueue.core.requests.queues import RejectWork
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic, TopicReply
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.dead_letters import (
     browse,

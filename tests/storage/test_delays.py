@@ -6,30 +6,21 @@ import pytest
 
 from goqueue.core.capture.snapshot import restored, snapshot
 from goqueue.core.delay.publishing import DUE_MS_MAX
-from goqueue.core.delay.verbs import (
-    CancelDelayed,
-    DelayedMessage,
-    GetDelayed,
-    ListDelayed,
-    RescheduleDelayed,
-)
 from goqueue.core.records.batch import Lane, read_header, split
-from goqueue.core.verbs import (
+from goqueue.core.requests.delays import CancelDelayed, DelayedMessage, GetDelayed, ListDelayed, RescheduleDelayed
+from goqueue.core.requests.messages import (
     NO_OFFSET,
     Acks,
-    AlterTopic,
-    Code,
-    CreateTopic,
-    DeleteTopic,
     Fetch,
     Fetched,
     NewRecord,
     Publish,
     Published,
     PublishReply,
-    Refusal,
     Side,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 from tests.core.capture.traffic import VOCABULARY
 from tests.storage.delayed_broker import (
     LATE_MS,

@@ -1,7 +1,8 @@
 """A partition whose disk failed: what can be read is read, and the rest is refused with the reason, not withheld."""
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Code, Fetch, Fetched, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 

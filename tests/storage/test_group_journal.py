@@ -3,7 +3,9 @@
 import errno
 
 from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.build import encode
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     DescribeGroup,
@@ -20,23 +22,9 @@ from goqueue.core.groups.verbs import (
     ResetTo,
     WatchGroup,
 )
-from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    Acks,
-    AlterTopic,
-    Caller,
-    Code,
-    CreateTopic,
-    DeleteTopic,
-    DescribeTopic,
-    ListTopics,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Acks, NewRecord, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic, DescribeTopic, ListTopics, TopicReply
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk

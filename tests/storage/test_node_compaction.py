@@ -2,7 +2,7 @@
 
 import errno
 
-from goqueue.core.verbs import DeleteTopic
+from goqueue.core.requests.topics import DeleteTopic
 from goqueue.storage.node_disk import Compaction, Opening, Removal, Work
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker

@@ -1,6 +1,6 @@
 """The metadata log is summed up when it has grown long, and a start reads what it adds up to."""
 
-from goqueue.core.verbs import AlterTopic, DescribeTopic, TopicReply
+from goqueue.core.requests.topics import AlterTopic, DescribeTopic, TopicReply
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 

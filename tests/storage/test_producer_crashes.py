@@ -20,7 +20,8 @@ from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Acks, Code, Fetch, Outcome, Published, Refusal
+from goqueue.core.requests.messages import Acks, Fetch, Published
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.layout import CHECKPOINT_FILE
 from goqueue.storage.segment_files import ColdError

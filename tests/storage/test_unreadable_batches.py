@@ -6,26 +6,17 @@ import pytest
 
 from goqueue.core.dead.letters import UNREADABLE
 from goqueue.core.errors import BatchError
-from goqueue.core.groups.verbs import FetchOffsets, GroupOffset
 from goqueue.core.log import log as log_module
 from goqueue.core.log.config import Cleanup, LogConfig
 from goqueue.core.records.batch import Codec, read_header, split
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import (
-    Acks,
-    AlterTopic,
-    Code,
-    Fetch,
-    Fetched,
-    FindOffset,
-    FoundOffset,
-    PublishBatch,
-    PublishReply,
-    Refusal,
-)
-from goqueue.core.work.verbs import LeasedBatches
+from goqueue.core.requests.groups import FetchOffsets, GroupOffset
+from goqueue.core.requests.messages import Acks, Fetch, Fetched, FindOffset, FoundOffset, PublishBatch, PublishReply
+from goqueue.core.requests.queues import LeasedBatches
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic
 from goqueue.fuzz.bytes.sealing import seal_batch
 from goqueue.storage.disk import Disk
 from goqueue.storage.open_log import OpenLog

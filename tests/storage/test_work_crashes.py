@@ -10,8 +10,8 @@ from random import Random
 import pytest
 from attrs import define, field
 
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, ReceiptRun, ReleaseWork, WorkDone
+from goqueue.core.requests.queues import AckWork, NackWork, PolledWork, PollWork, ReceiptRun, ReleaseWork, WorkDone
+from goqueue.core.requests.refusals import Refusal
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import begun, join, leases, messages, publish

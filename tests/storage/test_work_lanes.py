@@ -6,7 +6,7 @@ import pytest
 
 from goqueue.core.capture.snapshot import restored, snapshot
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import NewRecord, Publish, PublishReply
+from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
 from goqueue.core.work.shares import PRECEDENCE
 from goqueue.storage.simulated import SimulatedDisk
 from tests.core.capture.traffic import VOCABULARY

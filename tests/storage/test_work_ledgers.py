@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from goqueue.core.groups.journal import JOURNAL_STREAM
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     DeleteGroup,
     FetchOffsets,
     GroupOffset,
@@ -15,11 +15,13 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.messages import NewRecord, Publish, Side
+from goqueue.core.requests.queues import AckWork, NackWork, PolledWork, PollWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic, DeleteTopic
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import AlterTopic, Code, DeleteTopic, NewRecord, Publish, Refusal, Side
-from goqueue.core.wishes import RollSide, TrimSide
 from goqueue.core.work.leader import WorkLeader
-from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, WorkDone
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Opening, Work
 from goqueue.storage.simulated import SimulatedDisk

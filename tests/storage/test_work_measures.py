@@ -1,9 +1,9 @@
 """Work queues in numbers: totals never fall, whoever goes, and what there is is told by group, topic and lane."""
 
-from goqueue.core.groups.verbs import DeleteGroup
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import Code, DeleteTopic, NewRecord, Publish
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import DeleteGroup
+from goqueue.core.requests.messages import NewRecord, Publish
+from goqueue.core.requests.queues import (
     ExtendWork,
     LaneMeasure,
     LanesMeasured,
@@ -14,6 +14,8 @@ from goqueue.core.work.verbs import (
     WorkDone,
     WorkMeasured,
 )
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import DeleteTopic
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import ack, begun, join, leases, leave, nack, poll, receipts, refused, with_messages

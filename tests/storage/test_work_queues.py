@@ -1,7 +1,7 @@
 """Members of shared groups are given messages, and what they say of them outlives the broker."""
 
-from goqueue.core.verbs import Code
-from goqueue.core.work.verbs import PolledWork, PollWork, WorkDone
+from goqueue.core.requests.queues import PolledWork, PollWork, WorkDone
+from goqueue.core.requests.refusals import Code
 from goqueue.storage.simulated import SimulatedDisk
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import (

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, LeaveGroup
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import (
     AckWork,
     LeasedBatches,
     LeaseRun,
@@ -16,6 +15,7 @@ from goqueue.core.work.verbs import (
     ReceiptRun,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Refusal
 from goqueue.storage.disk import Disk
 from tests.storage.driven_broker import SECOND_NS, DrivenBroker
 

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
 from goqueue.core.node_options import NodeOptions
-from goqueue.core.verbs import Caller, Code, CreateTopic, Fetch, PublishBatch, Refusal
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
+from goqueue.core.requests.messages import Fetch, PublishBatch
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.storage.files import FileDisk
 from goqueue.transports.boot_clock import boot_ns
 from goqueue.transports.runtime import Runtime

@@ -11,24 +11,17 @@ from goqueue.core.capture.recorder import Recorder
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, NewRecord, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.nodes import DescribeNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import (
     AlterTopic,
-    Caller,
-    Code,
     CreateTopic,
     DeleteTopic,
-    DescribeNode,
     DescribePartitions,
     DescribeTopic,
-    Fetch,
-    Fetched,
-    FindOffset,
     ListTopics,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    PublishReply,
-    Refusal,
 )
 from goqueue.storage.capture import Capture, CaptureLimits, core_vocabulary
 from goqueue.storage.capture_files import Replay, list_captures, replay

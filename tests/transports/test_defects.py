@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 import trio
 
-from goqueue.core.calls import Reply
 from goqueue.core.node_options import NodeOptions
-from goqueue.core.verbs import Caller, Code, CreateTopic, Fetch, Fetched, PublishBatch, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.storage.disk import WritableBuffer
 from goqueue.storage.errors import DefectError
 from goqueue.storage.files import FileDisk, RealFile

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from goqueue.core.verbs import Code, Outcome
+from goqueue.core.requests.refusals import Code, Outcome
 from goqueue.transports.rest import errors as rest
 from goqueue.transports.services import refusals as grpc
 

@@ -5,9 +5,13 @@ from pathlib import Path
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.groups.verbs import Joined, JoinGroup, WatchGroup
-from goqueue.core.verbs import Caller, Code, CreateTopic, Fetch, Fetched, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import Joined, JoinGroup, WatchGroup
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.transports.trio_patience import PatientBroker
 from tests.transports.running import running_broker
 

@@ -8,26 +8,17 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
-from goqueue.core.calls import Reply
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import (
-    Caller,
-    Code,
-    CreateTopic,
-    DescribeNode,
-    Fetch,
-    Fetched,
-    ListTopics,
-    NewRecord,
-    NodeReply,
-    Publish,
-    PublishBatch,
-    PublishReply,
-    Refusal,
-)
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.nodes import DescribeNode, NodeReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.table import weight
+from goqueue.core.requests.topics import CreateTopic, ListTopics
 from goqueue.storage.files import FileDisk
-from goqueue.transports.admission import Admission, weight
+from goqueue.transports.admission import Admission
 from goqueue.transports.runtime import Runtime
 from goqueue.transports.trio_asking import answered
 from goqueue.transports.trio_parking import Alarm

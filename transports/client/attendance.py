@@ -12,8 +12,9 @@ from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.failure import BAD_REPLY, PASSING, Failure
 from goqueue.core.client.membership import MemberRequest, Membership, Standing
-from goqueue.core.groups.verbs import GroupAnswer, JoinGroup, LeaveGroup, RevokePartitions, WatchGroup
-from goqueue.core.verbs import Code
+from goqueue.core.requests.groups import JoinGroup, LeaveGroup, RevokePartitions, WatchGroup
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.replies import Reply
 from goqueue.proto import groups, v1
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost
@@ -23,7 +24,7 @@ from goqueue.transports.client.errors import CODEC, failure_of
 from goqueue.transports.client.loops import SECOND_NS, Task
 
 # The method, how its request is written, what answers, and how that is read.
-_CALLS: dict[type, tuple[str, Callable[[Any], object], type, Callable[[Any], GroupAnswer]]] = {
+_CALLS: dict[type, tuple[str, Callable[[Any], object], type, Callable[[Any], Reply]]] = {
     JoinGroup: ("Join", groups.join_group_message, v1.JoinReply, groups.read_joined),
     WatchGroup: ("Watch", groups.watch_group_message, v1.HeartbeatReply, groups.read_group_beat),
     RevokePartitions: (

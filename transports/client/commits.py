@@ -7,8 +7,8 @@ from goqueue.core.client.committing import Commit, Committing
 from goqueue.core.client.failure import DROPPED, Failure
 from goqueue.core.client.membership import Membership, Standing
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import CommitOffsets, PartitionOffset
-from goqueue.core.verbs import Code
+from goqueue.core.requests.groups import CommitOffsets, PartitionOffset
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import groups, v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import ClientError, CommitFailed, error_of

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from attrs import define
 
 from goqueue.core.client.fetching import Cursor
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import ClientError, PartitionNotFound

@@ -12,7 +12,7 @@ from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.session import Session
-from goqueue.core.verbs import Due
+from goqueue.core.requests.messages import Due
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import CallStream

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from attrs import define, field
 
-from goqueue.core.dead.verbs import (
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DescribeRedrive,
@@ -22,7 +22,7 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.dead.verbs import DeadLetter as Found
+from goqueue.core.requests.deadletters import DeadLetter as Found
 from goqueue.proto import dead, v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.contents import Content, bytes_of

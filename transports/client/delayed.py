@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from attrs import define
 
-from goqueue.core.delay.verbs import CancelDelayed, GetDelayed, ListDelayed, RescheduleDelayed
-from goqueue.core.delay.verbs import DelayedMessage as Found
-from goqueue.core.verbs import Due
+from goqueue.core.requests.delays import CancelDelayed, GetDelayed, ListDelayed, RescheduleDelayed
+from goqueue.core.requests.delays import DelayedMessage as Found
+from goqueue.core.requests.messages import Due
 from goqueue.proto import delays, v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.times import due_of, moment_of

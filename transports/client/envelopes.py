@@ -5,7 +5,7 @@ grants is three numbers. Whatever is not spelled as plainly as that goes to the 
 """
 
 from goqueue.core.client.failure import Failure
-from goqueue.core.verbs import Due
+from goqueue.core.requests.messages import Due
 from goqueue.proto import v1
 from goqueue.proto.wire import unsigned
 from goqueue.transports.client.errors import CODEC, refusal_failure

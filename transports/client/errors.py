@@ -21,7 +21,7 @@ from goqueue.core.client.failure import (
     outcome_of,
 )
 from goqueue.core.errors import GoQueueError
-from goqueue.core.verbs import Code, Outcome
+from goqueue.core.requests.refusals import Code, Outcome
 from goqueue.proto import v1
 from goqueue.proto.codec import StrictCodec
 from goqueue.proto.refusals import OUTCOMES

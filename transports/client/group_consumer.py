@@ -24,8 +24,8 @@ from goqueue.core.client.membership import Membership, Standing
 from goqueue.core.groups.beginnings import start_problem
 from goqueue.core.groups.plan import SESSION_MS_MAX, SESSION_MS_MIN
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import GroupMode, JoinGroup
-from goqueue.core.verbs import Code
+from goqueue.core.requests.groups import GroupMode, JoinGroup
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import v1
 from goqueue.transports.client.attendance import Attendance
 from goqueue.transports.client.brokers import Brokers

@@ -8,7 +8,7 @@ from attrs import define
 
 from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import DescribeGroup, FetchOffsets
+from goqueue.core.requests.groups import DescribeGroup, FetchOffsets
 from goqueue.proto import groups, v1
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import TopicNotFound

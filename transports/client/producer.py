@@ -23,7 +23,8 @@ from goqueue.core.client.session import Session
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
 from goqueue.core.records.build import Entry
 from goqueue.core.records.headers import EXPIRES
-from goqueue.core.verbs import Code, Due
+from goqueue.core.requests.messages import Due
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import ANY, Brokers
 from goqueue.transports.client.contents import Content, HeadersGiven, bytes_of, headers_of

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from goqueue.core.delay.publishing import DUE_MS_MAX
 from goqueue.core.log.config import TIME_MS_MAX
-from goqueue.core.verbs import Due
+from goqueue.core.requests.messages import Due
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""What goes over a member's stream: requests of the core's verbs as messages, replies as verbs or as what broke it off.
+"""What goes over a member's stream: requests as messages, replies as they are or as what broke the stream off.
 
 Messages that come are numbered by the request they answer; what answers none, messages under a lease among it, has 0.
 """
@@ -10,9 +10,9 @@ import betterproto
 
 from goqueue.core.client.failure import BAD_REPLY, Failure
 from goqueue.core.client.work_session import GrantCredit, WorkAnswer, WorkRequest
-from goqueue.core.groups.verbs import JoinGroup, LeaveGroup
-from goqueue.core.verbs import Code
-from goqueue.core.work.verbs import AckWork, ExtendWork, LeasedBatches, NackWork, RejectWork, ReleaseWork
+from goqueue.core.requests.groups import JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import AckWork, ExtendWork, LeasedBatches, NackWork, RejectWork, ReleaseWork
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import groups, v1, work
 from goqueue.proto.fields import made
 from goqueue.proto.refusals import read_refusal

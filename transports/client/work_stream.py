@@ -14,7 +14,7 @@ from grpclib.exceptions import GRPCError
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.membership import Standing
 from goqueue.core.client.work_session import WorkSession
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import CallStream, Channel

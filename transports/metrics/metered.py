@@ -10,27 +10,20 @@ What a batch says of itself is read before it is handed on, for when the answer 
 import time
 from collections.abc import Callable
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.errors import BatchError
-from goqueue.core.groups.verbs import Polled, PollGroup
 from goqueue.core.records.batch import HEADER_BYTES, Header, Lane, locate, read_header
 from goqueue.core.records.claims import is_possible
-from goqueue.core.verbs import (
-    Caller,
-    Fetch,
-    Fetched,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-)
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import Polled
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.queues import PolledWork
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import MEASURED
 from goqueue.transports.broker import Broker
 from goqueue.transports.metrics.meters import BrokerMeters
 
-MEASURED = (Publish, PublishBatch, Fetch, PollGroup, PollWork)
 ALL_WELL = {Published}
 
 

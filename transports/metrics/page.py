@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 
-from goqueue.core.cluster.verbs import ClusterFigures
-from goqueue.core.delay.verbs import DelaysMeasured
-from goqueue.core.groups.verbs import GroupsMeasured
 from goqueue.core.histogram import BOUNDS_S, Histogram
-from goqueue.core.verbs import NodeReply
-from goqueue.core.work.verbs import WorkMeasured
+from goqueue.core.requests.cluster import ClusterFigures
+from goqueue.core.requests.delays import DelaysMeasured
+from goqueue.core.requests.groups import GroupsMeasured
+from goqueue.core.requests.nodes import NodeReply
+from goqueue.core.requests.queues import WorkMeasured
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.buffer_budget import BufferBudget
 from goqueue.transports.metrics.meters import BrokerMeters

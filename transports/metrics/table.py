@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define
 
-from goqueue.core.cluster.verbs import ClusterFigures
-from goqueue.core.delay.verbs import DelaysMeasured
-from goqueue.core.groups.verbs import GroupMeasure, GroupsMeasured, TopicMeasure
 from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import NodeReply, TopicReply
-from goqueue.core.work.verbs import QueueMeasure, WorkMeasured
+from goqueue.core.requests.cluster import ClusterFigures
+from goqueue.core.requests.delays import DelaysMeasured
+from goqueue.core.requests.groups import GroupMeasure, GroupsMeasured, TopicMeasure
+from goqueue.core.requests.nodes import NodeReply
+from goqueue.core.requests.queues import QueueMeasure, WorkMeasured
+from goqueue.core.requests.topics import TopicReply
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.buffer_budget import BufferBudget
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed

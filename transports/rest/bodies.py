@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from goqueue.core.cluster.durations import LENGTH_MAX, PATTERN
 from goqueue.core.cluster.plan import NAME_BYTES_MAX, PARTITIONS_MAX
 from goqueue.core.cluster.topic_settings import SETTINGS
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.refusals import Outcome
 
 MESSAGES_MAX = 100_000
 

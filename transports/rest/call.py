@@ -6,8 +6,10 @@ from typing import Any, Protocol, TypeVar
 from attrs import define
 from msgspec import Struct, json
 
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Caller, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.transports.metrics.page import MetricsPage
 from goqueue.transports.rest.content_types import check_content_type
 from goqueue.transports.rest.decoding import decode_body, whole_number

@@ -7,8 +7,7 @@ it, and several with commas between for several, so that whoever began moves can
 from collections.abc import Callable
 
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import (
-    AddPartitions,
+from goqueue.core.requests.cluster import (
     CatchingUp,
     ClusterNode,
     ClusterReply,
@@ -26,7 +25,7 @@ from goqueue.core.cluster.verbs import (
     ReassignmentsReply,
     ReplicaMove,
 )
-from goqueue.core.verbs import DescribePartitions, DescribeTopic, TopicReply
+from goqueue.core.requests.topics import AddPartitions, DescribePartitions, DescribeTopic, TopicReply
 from goqueue.transports.rest.call import PARTITION_MAX, Call, answer
 from goqueue.transports.rest.cluster_bodies import (
     MOVES_MAX,

@@ -11,7 +11,7 @@ from goqueue.core.records.batch import Lane
 from goqueue.core.records.headers import Headers
 from goqueue.core.records.record import Record
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import NewRecord
+from goqueue.core.requests.messages import NewRecord
 from goqueue.transports.rest.bodies import Encoding, MessageDraft, MessageView, Priority
 from goqueue.transports.rest.decoding import span_ms
 from goqueue.transports.rest.errors import invalid

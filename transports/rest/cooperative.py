@@ -4,7 +4,7 @@ A cooperative member is told by its heartbeats what to let go of and until when,
 reads on meanwhile in all that it keeps.
 """
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     GroupBeat,
     GroupHeartbeat,
     GroupState,
@@ -13,7 +13,7 @@ from goqueue.core.groups.verbs import (
     RevokedPartitions,
     RevokePartitions,
 )
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.transports.rest.bodies import Count
 from goqueue.transports.rest.call import PARTITION_MAX, Call, answer
 from goqueue.transports.rest.decoding import whole_number

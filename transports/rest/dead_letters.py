@@ -5,7 +5,8 @@
 
 from typing import TypeVar
 
-from goqueue.core.dead.verbs import (
+from goqueue.core.records.record import Record
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DeadLetter,
@@ -19,8 +20,7 @@ from goqueue.core.dead.verbs import (
     Sieve,
     StartRedrive,
 )
-from goqueue.core.records.record import Record
-from goqueue.core.verbs import DescribeTopic, TopicReply
+from goqueue.core.requests.topics import DescribeTopic, TopicReply
 from goqueue.transports.rest.call import PARTITION_MAX, Call, answer
 from goqueue.transports.rest.contents import content_of, message_view
 from goqueue.transports.rest.dead_bodies import (

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.transports.rest.errors import RestError, invalid
 from goqueue.transports.rest.shapes import names_at, relaxed, words_at
 

@@ -3,7 +3,8 @@
 A delayed message is known by its partition and its offset in the schedule, which publishing it was answered with.
 """
 
-from goqueue.core.delay.verbs import (
+from goqueue.core.records.record import Record
+from goqueue.core.requests.delays import (
     CancelDelayed,
     DelayedMessage,
     DelayedMessages,
@@ -11,8 +12,7 @@ from goqueue.core.delay.verbs import (
     ListDelayed,
     RescheduleDelayed,
 )
-from goqueue.core.records.record import Record
-from goqueue.core.verbs import DescribeTopic, TopicReply
+from goqueue.core.requests.topics import DescribeTopic, TopicReply
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, due, message_view
 from goqueue.transports.rest.decoding import whole_number

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, json
 
-from goqueue.core.verbs import Code, Outcome, Refusal
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
 
 STATUS = {
     Code.INVALID: 400,

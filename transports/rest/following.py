@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.record import Record
-from goqueue.core.verbs import Code, Fetched
+from goqueue.core.requests.messages import Fetched
+from goqueue.core.requests.refusals import Code
 from goqueue.transports.rest.bodies import MessageView, StreamEnd
 from goqueue.transports.rest.call import Call, encoded
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view

@@ -11,7 +11,7 @@ from goqueue.core.groups.assignment import Assignor
 from goqueue.core.groups.bounds import TOPICS_MAX
 from goqueue.core.groups.plan import NAME_LENGTH_MAX
 from goqueue.core.groups.settings import NUMBERS, SPANS_MS
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.refusals import Outcome
 from goqueue.transports.rest.bodies import SPAN_SCHEMA, Config, Count, Draft, Priority, Span, TopicName, config_schema
 
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]

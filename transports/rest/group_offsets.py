@@ -4,7 +4,7 @@ In a commit of several partitions those that can be taken are; the answer names 
 was taken is an error like any other.
 """
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommitRefusal,
     CommittedOffsets,

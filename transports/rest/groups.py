@@ -1,7 +1,7 @@
 """The endpoints of groups as a whole: what there is, their settings, their end, and their rebalances."""
 
 from goqueue.core.cluster.durations import format_duration
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     AlterGroup,
     DeleteGroup,
     DescribeGroup,
@@ -12,7 +12,7 @@ from goqueue.core.groups.verbs import (
     Partitions,
     RebalancesReply,
 )
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.errors import STATUS, RestError
 from goqueue.transports.rest.exchange import Answer

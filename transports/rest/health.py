@@ -1,10 +1,10 @@
 """The endpoints that say how the node is, and what it has counted."""
 
-from goqueue.core.cluster.verbs import ClusterFigures, ClusterReply, DescribeCluster, MeasureCluster
-from goqueue.core.delay.verbs import DelaysMeasured, MeasureDelays
-from goqueue.core.groups.verbs import GroupsMeasured, MeasureGroups
-from goqueue.core.verbs import DescribeNode, NodeReply
-from goqueue.core.work.verbs import MeasureWork, WorkMeasured
+from goqueue.core.requests.cluster import ClusterFigures, ClusterReply, DescribeCluster, MeasureCluster
+from goqueue.core.requests.delays import DelaysMeasured, MeasureDelays
+from goqueue.core.requests.groups import GroupsMeasured, MeasureGroups
+from goqueue.core.requests.nodes import DescribeNode, NodeReply
+from goqueue.core.requests.queues import MeasureWork, WorkMeasured
 from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest.bodies import (
     AliveView,

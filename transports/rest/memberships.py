@@ -6,7 +6,7 @@ joins again, with its member id, and goes on with what that answer says; the joi
 
 from goqueue.core.cluster.durations import format_duration
 from goqueue.core.groups.plan import SESSION_MS_MAX
-from goqueue.core.groups.verbs import GroupBeat, GroupHeartbeat, GroupMode, Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.groups import GroupBeat, GroupHeartbeat, GroupMode, Joined, JoinGroup, LeaveGroup
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.decoding import span_ns
 from goqueue.transports.rest.errors import RestError, invalid

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from goqueue.core.errors import BatchError
-from goqueue.core.groups.verbs import Polled, PolledBatches, PollGroup
 from goqueue.core.records.batch import Header, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import PollWork
+from goqueue.core.requests.groups import Polled, PolledBatches, PollGroup
+from goqueue.core.requests.queues import PollWork
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
 from goqueue.transports.rest.errors import RestError, invalid, refused

@@ -1,6 +1,7 @@
 """The endpoints that publish."""
 
-from goqueue.core.verbs import Acks, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import Acks, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Refusal
 from goqueue.transports.rest.bodies import (
     MessageDraft,
     MessagesDraft,

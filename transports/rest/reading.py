@@ -12,7 +12,9 @@ from attrs import define
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import NO_TIMESTAMP, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.verbs import Code, DescribePartitions, Fetch, Fetched, FindOffset, FoundOffset, PartitionReply
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import DescribePartitions, PartitionReply
 from goqueue.transports.rest.bodies import MessagesView, MessageView
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view

@@ -7,10 +7,7 @@ reason is the answer's status. Consecutive messages of one lease travel on as a 
 from attrs import define
 
 from goqueue.core.errors import ProtocolError
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.receipts import read_receipt
-from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -20,6 +17,9 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.work.receipts import read_receipt
+from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.decoding import span_ms
 from goqueue.transports.rest.errors import RestError, invalid, refused, respelled

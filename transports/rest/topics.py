@@ -2,9 +2,9 @@
 
 from typing import TypeVar
 
-from goqueue.core.verbs import (
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import (
     AlterTopic,
-    Code,
     CreateTopic,
     DeleteTopic,
     DescribePartitions,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.refusals import Outcome
 from goqueue.core.work.settling import REASON_LETTERS_MAX, RECEIPTS_MAX
 from goqueue.transports.rest.bodies import Draft, Span
 

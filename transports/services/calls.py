@@ -2,8 +2,9 @@
 
 from typing import TypeVar
 
-from goqueue.core.calls import Request
-from goqueue.core.verbs import Caller, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.row import Request
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall, current_call
 from goqueue.transports.services.refusals import refused

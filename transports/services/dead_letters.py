@@ -1,7 +1,7 @@
 """The service DeadLetters: each method one request to the broker."""
 
-from goqueue.core.dead.verbs import DeadLetters as DeadLetterPage
-from goqueue.core.dead.verbs import RedriveReply
+from goqueue.core.requests.deadletters import DeadLetters as DeadLetterPage
+from goqueue.core.requests.deadletters import RedriveReply
 from goqueue.proto import dead, v1
 from goqueue.transports.broker import Broker
 from goqueue.transports.services.calls import ask

@@ -1,6 +1,6 @@
 """The service Delays: each method one request to the broker."""
 
-from goqueue.core.delay.verbs import DelayedMessage, DelayedMessages
+from goqueue.core.requests.delays import DelayedMessage, DelayedMessages
 from goqueue.proto import delays, v1
 from goqueue.transports.broker import Broker
 from goqueue.transports.services.calls import ask

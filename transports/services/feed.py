@@ -20,10 +20,12 @@ from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Caller, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.transports.broker import Broker
 from goqueue.transports.exchange import Parking
 from goqueue.transports.grpc.call import ServerCall

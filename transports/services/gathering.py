@@ -15,9 +15,10 @@ from typing import TypeAlias
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Caller, Refusal
-from goqueue.core.work.verbs import AckWork, WorkDone
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.queues import AckWork, WorkDone
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.transports.broker import Broker
 from goqueue.transports.services.settling import Sheaf
 from goqueue.transports.trio_parking import Parking, step_back

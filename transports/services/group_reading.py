@@ -13,18 +13,20 @@ from typing import Any
 
 from attrs import define
 
-from goqueue.core.calls import Reply
 from goqueue.core.groups.beginnings import LATEST, moment_ms
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     DescribeGroup,
     FetchOffsets,
     GroupOffset,
     GroupReply,
-    GroupRequest,
     PartitionOffset,
     Partitions,
 )
-from goqueue.core.verbs import Caller, Code, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.messages import Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.proto import v1
 from goqueue.proto.fields import made
 from goqueue.proto.refusals import invalid, refusal
@@ -89,7 +91,7 @@ class GroupReading:
 
     # --- where to begin
 
-    def _ask(self, request: GroupRequest, receive: Callable[[Any], None]) -> None:
+    def _ask(self, request: Request, receive: Callable[[Any], None]) -> None:
         self._broker.post(self._caller, request, partial(self._answered, receive))
 
     def _answered(self, receive: Callable[[Any], None], reply: Reply) -> None:

@@ -27,13 +27,12 @@ from attrs import define
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.varint import Readable
+from goqueue.core.requests.groups import (
     CommittedOffsets,
     GroupBeat,
     GroupHeartbeat,
     GroupMode,
-    GroupRequest,
     Joined,
     JoinGroup,
     LeaveGroup,
@@ -41,9 +40,10 @@ from goqueue.core.groups.verbs import (
     RevokedPartitions,
     WatchGroup,
 )
-from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import AckWork, WorkDone
+from goqueue.core.requests.queues import AckWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.proto import groups, v1
 from goqueue.proto.fields import contents, fields_of, made
 from goqueue.proto.refusals import invalid, missing, refusal
@@ -297,7 +297,7 @@ class GroupStream:
         self,
         request_id: int,
         message: _MemberMessage,
-        read: Callable[[Any], GroupRequest | Refusal],
+        read: Callable[[Any], Request | Refusal],
         receive: Callable[[int, Reply], None],
     ) -> None:
         """Ask the coordinator what the client asks of it, in the member's name."""
@@ -412,7 +412,7 @@ class GroupStream:
             self._say(0, "assignment", groups.group_beat_reply(beat))
             self._reading.follow(member.group, beat.assigned)
 
-    def _post(self, request: GroupRequest | Settlement, receive: Callable[[Reply], None], size: int = 0) -> None:
+    def _post(self, request: Request | Settlement, receive: Callable[[Reply], None], size: int = 0) -> None:
         size = size or self._size
         self._unanswered_bytes += size
         self._broker.post(self._caller, request, partial(self._receive, size, receive))

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from grpclib.const import Handler
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.varint import Readable
+from goqueue.core.requests.groups import (
     CommittedOffsets,
     GroupBeat,
     GroupReply,
@@ -15,9 +16,8 @@ from goqueue.core.groups.verbs import (
     RebalancesReply,
     RevokedPartitions,
 )
-from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.verbs import PolledWork, WorkDone
+from goqueue.core.requests.queues import PolledWork, WorkDone
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import groups, v1, work
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall, current_call

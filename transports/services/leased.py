@@ -4,7 +4,7 @@ A lease is a run of messages, and a part has few of them, so this costs next to 
 as a view; in what order the fields of a message come is the sender's to choose.
 """
 
-from goqueue.core.work.verbs import LeasedBatches, LeaseRun
+from goqueue.core.requests.queues import LeasedBatches, LeaseRun
 from goqueue.transports.services.envelopes import bytes_field, number_field
 
 

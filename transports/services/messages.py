@@ -6,7 +6,8 @@ because their batches are many or large: the generated way would make a message 
 
 from grpclib.const import Handler
 
-from goqueue.core.verbs import Fetched, FoundOffset, ProducerReply, PublishReply, Refusal
+from goqueue.core.requests.messages import Fetched, FoundOffset, ProducerReply, PublishReply
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import translate, v1
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall

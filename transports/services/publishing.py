@@ -15,9 +15,11 @@ from functools import partial
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.calls import Reply
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Acks, Caller, Due, PublishBatch, Published, PublishReply, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Acks, Due, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.proto import translate, v1
 from goqueue.proto.refusals import acks as awaited
 from goqueue.proto.refusals import due as due_of

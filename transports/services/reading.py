@@ -10,8 +10,9 @@ from attrs import evolve
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.verbs import Code, Fetch, Fetched, Refusal
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import OVERLOADED, ServerCall
 from goqueue.transports.services.calls import ask

@@ -3,7 +3,7 @@
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import translate
 from goqueue.transports.grpc.status import Detail
 

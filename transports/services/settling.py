@@ -9,8 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -20,6 +19,7 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import work
 
 Settlement = AckWork | NackWork | RejectWork | ExtendWork | ReleaseWork

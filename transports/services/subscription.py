@@ -5,7 +5,8 @@ each position is told where to go on.
 """
 
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Code, Fetched, Refusal
+from goqueue.core.requests.messages import Fetched
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import translate, v1
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall

@@ -1,6 +1,7 @@
 """The service Topics: each method one request to the broker."""
 
-from goqueue.core.verbs import NodeReply, TopicReply
+from goqueue.core.requests.nodes import NodeReply
+from goqueue.core.requests.topics import TopicReply
 from goqueue.proto import translate, v1
 from goqueue.transports.broker import Broker
 from goqueue.transports.services.calls import ask

@@ -16,9 +16,10 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Caller, Refusal
-from goqueue.core.work.verbs import LeasedBatches, PolledWork, PollWork
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.queues import LeasedBatches, PolledWork, PollWork
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
 from goqueue.transports.broker import Broker
 from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.services.envelopes import bytes_field

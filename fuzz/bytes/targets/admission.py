@@ -22,7 +22,8 @@ from goqueue.core.records.batch import Header, validate_exact
 from goqueue.core.records.claims import RECORD_BYTES_MIN, RECORDS_MAX, check_claims
 from goqueue.core.records.compression import DECOMPRESSED_BYTES_MAX
 from goqueue.core.records.record import RecordCheck, validate_records
-from goqueue.core.verbs import Published, Refusal
+from goqueue.core.requests.messages import Published
+from goqueue.core.requests.refusals import Refusal
 from goqueue.fuzz.bytes.batch_edits import change_batch, smaller_batch
 from goqueue.fuzz.bytes.readers import STREAM, before, behind, check_readers
 from goqueue.fuzz.bytes.seeds import NOW_MS, batches

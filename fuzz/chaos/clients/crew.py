@@ -14,7 +14,7 @@ from attrs import define, field
 
 import goqueue
 from goqueue.core.client.failure import outcome_of
-from goqueue.core.verbs import Code, Outcome
+from goqueue.core.requests.refusals import Code, Outcome
 from goqueue.fuzz.histories.operation import Operation
 from goqueue.fuzz.histories.recorder import Recorder
 from goqueue.transports.client.connection import Connection

@@ -8,7 +8,7 @@ somebody was told an offset, is told that much or more; and nobody is told an of
 from collections.abc import Iterator
 
 from goqueue.core.client.failure import outcome_of
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.refusals import Outcome
 from goqueue.fuzz.histories.operation import NEVER, NO_OFFSET, End, History, Operation, Verb
 from goqueue.fuzz.histories.verdict import Finding
 

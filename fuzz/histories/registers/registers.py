@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.fuzz.histories.log.commits import Key, rows
 from goqueue.fuzz.histories.operation import NEVER, NO_OFFSET, End, History, Operation, Verb
 from goqueue.fuzz.histories.registers.models import Event, Model, OffsetModel, TopicModel

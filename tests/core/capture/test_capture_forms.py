@@ -32,7 +32,8 @@ from goqueue.core.records.batch import Codec, Lane, validate_exact
 from goqueue.core.records.build import encode
 from goqueue.core.records.claims import check_claims
 from goqueue.core.records.record import RecordCheck
-from goqueue.core.verbs import Acks, Code, Fetched, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import Acks, Fetched, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.fuzz.bytes.sealing import seal_batch
 from tests.architecture.tree import ROOT
 from tests.core.capture.traffic import VOCABULARY
@@ -170,7 +171,7 @@ def test_a_digest_tells_outputs_apart() -> None:
 def test_a_digest_does_not_depend_on_the_process() -> None:
     code = (
         "from goqueue.core.capture.digest import digest\n"
-        "from goqueue.core.verbs import *\n"
+        "from goqueue.core.requests.refusals import *\n"
         "print(digest([Refusal(Code.INVALID, 'no'), {'b': 1, 'a': None}, 1.5, b'x' * 100, (True, 1 << 70)]))"
     )
     said = {

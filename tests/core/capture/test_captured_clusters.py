@@ -2,9 +2,10 @@
 
 from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.replay import Replayer
-from goqueue.core.cluster.verbs import Drain
 from goqueue.core.node import Node
-from goqueue.core.verbs import CreateTopic, Fetch, NewRecord, Publish
+from goqueue.core.requests.cluster import Drain
+from goqueue.core.requests.messages import Fetch, NewRecord, Publish
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.capture.traffic import VOCABULARY
 from tests.core.driven_cluster import DrivenCluster
 

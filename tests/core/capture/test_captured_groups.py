@@ -1,13 +1,13 @@
 """What groups do is told again like everything else, though they look at what reads bring and others do not."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.replay import Divergence, Replayer
-from goqueue.core.groups.verbs import DescribeGroup, GroupReply, Joined, JoinGroup, Polled, PollGroup
 from goqueue.core.log.effects import Append, Read, ReadResult
 from goqueue.core.ready import Fetching, Ready
 from goqueue.core.records.batch import read_header
-from goqueue.core.verbs import NewRecord, Publish
+from goqueue.core.requests.groups import DescribeGroup, GroupReply, Joined, JoinGroup, Polled, PollGroup
+from goqueue.core.requests.messages import NewRecord, Publish
+from goqueue.core.requests.replies import Reply
 from tests.core.capture.traffic import VOCABULARY
 from tests.core.driven_node import DrivenNode, opened_empty
 

@@ -10,12 +10,11 @@ from goqueue.core.capture.letters import Letters
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.values import Run, ValueWriter
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, Polled, PollGroup
 from goqueue.core.records.batch import HEADER_BYTES, stamp, validate
 from goqueue.core.records.build import encode
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
-from goqueue.core.verbs import (
-    CreateTopic,
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, Polled, PollGroup
+from goqueue.core.requests.messages import (
     Due,
     Fetch,
     Fetched,
@@ -26,7 +25,8 @@ from goqueue.core.verbs import (
     PublishReply,
     Side,
 )
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.capture.test_captured_clusters import Notes, recorded_cluster
 from tests.core.capture.traffic import VOCABULARY, fresh_node
 from tests.core.driven_cluster import DrivenCluster

@@ -7,11 +7,12 @@ import pytest
 
 from goqueue.core.capture.decisions import Item
 from goqueue.core.capture.differing import Report, Tally, only_in
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
 from goqueue.core.node import Node
 from goqueue.core.publishes import Publishes
-from goqueue.core.verbs import CreateTopic, NewRecord, Publish
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
+from goqueue.core.requests.messages import NewRecord, Publish
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.capture.beside import File, Notes, told_beside
 from tests.core.capture.test_recorder import Recorded
 from tests.core.driven_cluster import DrivenCluster

@@ -5,10 +5,9 @@ import pytest
 from goqueue.core.capture.following import Witness
 from goqueue.core.capture.replay import Replayer
 from goqueue.core.capture.timeline import Kind, Place, Step, merged
-from goqueue.core.groups.verbs import CommitOffsets, CommittedOffsets, GroupMode, Joined, JoinGroup, PartitionOffset
-from goqueue.core.verbs import (
+from goqueue.core.requests.groups import CommitOffsets, CommittedOffsets, GroupMode, Joined, JoinGroup, PartitionOffset
+from goqueue.core.requests.messages import (
     Acks,
-    CreateTopic,
     Fetch,
     Fetched,
     NewRecord,
@@ -17,7 +16,8 @@ from goqueue.core.verbs import (
     Published,
     PublishReply,
 )
-from goqueue.core.work.verbs import AckWork, NackWork, PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.queues import AckWork, NackWork, PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.capture.test_captured_clusters import Notes, recorded_cluster
 from tests.core.capture.traffic import VOCABULARY
 from tests.core.driven_cluster import DrivenCluster

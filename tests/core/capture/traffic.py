@@ -8,12 +8,16 @@ from random import Random
 from typing import Any
 
 from goqueue.core.agreement import METADATA_STREAM
-from goqueue.core.calls import Request
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.values import ValueWriter
 from goqueue.core.clock import Clock
 from goqueue.core.groups.plan import SESSION_MS_MAX
-from goqueue.core.groups.verbs import (
+from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
+from goqueue.core.node import Node
+from goqueue.core.node_options import NodeOptions
+from goqueue.core.ready import Compact, Fetching, Open, Ready, Remove
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     CommitOffsets,
     DescribeGroup,
     FetchOffsets,
@@ -30,25 +34,16 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
-from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
-from goqueue.core.ready import Compact, Fetching, Open, Ready, Remove
-from goqueue.core.verbs import (
-    Acks,
+from goqueue.core.requests.messages import Acks, Fetch, FindOffset, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.nodes import DescribeNode
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import (
     AlterTopic,
-    Caller,
     CreateTopic,
     DeleteTopic,
-    DescribeNode,
     DescribePartitions,
     DescribeTopic,
-    Fetch,
-    FindOffset,
     ListTopics,
-    NewRecord,
-    Publish,
-    PublishBatch,
 )
 from goqueue.storage.capture import core_vocabulary
 from tests.core.driven_node import opened_empty, stored

@@ -3,7 +3,7 @@
 from goqueue.core.client.grants import Claim
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
-from goqueue.core.work.verbs import LeasedBatches, LeaseRun
+from goqueue.core.requests.queues import LeasedBatches, LeaseRun
 
 SECOND = 1_000_000_000
 SPAN_MS = 30_000

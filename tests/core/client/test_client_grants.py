@@ -6,7 +6,7 @@ from goqueue.core.client.credit import Credit
 from goqueue.core.client.grants import CHUNK, Grants
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import Codec, Lane
-from goqueue.core.work.verbs import ReceiptRun
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.fuzz.bytes.sealing import seal_batch
 from tests.core.client.leased_parts import NOW_MS, SECOND, SPAN_MS, Held, batch, make, meant, part, said
 

@@ -11,7 +11,8 @@ from goqueue.core.client.routing import Layout
 from goqueue.core.client.session import GROWTH_MAX, Session
 from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import Lane, read_header
-from goqueue.core.verbs import Due, Outcome
+from goqueue.core.requests.messages import Due
+from goqueue.core.requests.refusals import Outcome
 
 MS = 1_000_000
 

@@ -2,8 +2,7 @@
 
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.settling import RECEIPTS_MAX, RELEASE, Saying, Settling, Slip, Verb
-from goqueue.core.verbs import Code, Outcome, Refusal
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     NackWork,
@@ -13,6 +12,7 @@ from goqueue.core.work.verbs import (
     ReleaseWork,
     WorkDone,
 )
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
 from tests.core.client.leased_parts import SECOND
 
 TIMEOUT = 30 * SECOND

@@ -16,7 +16,7 @@ from goqueue.core.client.membership import (
     Revoking,
     Standing,
 )
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     GroupBeat,
     GroupMode,
     GroupState,
@@ -28,7 +28,7 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 
 MS = 1_000_000
 SESSION_MS = 30_000

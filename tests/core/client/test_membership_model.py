@@ -24,9 +24,10 @@ from goqueue.core.client.membership import (
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import GroupAnswer, JoinGroup, RevokePartitions
 from goqueue.core.records.entries import Entry
-from goqueue.core.verbs import Caller
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import JoinGroup, RevokePartitions
+from goqueue.core.requests.replies import Reply
 
 MS = 1_000_000
 SESSION_MS, ROUND_MS = 6_000, 300
@@ -73,7 +74,7 @@ class Letter:
     process: Process
     number: int
     request: MemberRequest
-    answer: GroupAnswer = None
+    answer: Reply = None
 
 
 class Members(RuleBasedStateMachine):

@@ -6,9 +6,9 @@ from goqueue.core.client.failure import Failure
 from goqueue.core.client.membership import Standing
 from goqueue.core.client.settling import Saying, Verb
 from goqueue.core.client.work_session import GrantCredit, WorkSession, WorkTerms
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, LeaveGroup
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import AckWork, ExtendWork, NackWork, ReceiptRun, ReleaseWork, WorkDone
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, ReceiptRun, ReleaseWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.client.leased_parts import NOW_MS, SECOND, Held, batch, make, meant, part, said
 
 JOIN = JoinGroup("crew", ["jobs"], session_timeout_ms=30_000, mode=GroupMode.SHARED)

@@ -14,9 +14,17 @@ from goqueue.core.client.failure import Failure
 from goqueue.core.client.membership import Standing
 from goqueue.core.client.settling import Saying, SettleRequest, Slip, Verb
 from goqueue.core.client.work_session import GrantCredit, WorkAnswer, WorkSession, WorkTerms
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, LeaveGroup
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import AckWork, ExtendWork, NackWork, ReceiptRefusal, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import (
+    AckWork,
+    ExtendWork,
+    NackWork,
+    ReceiptRefusal,
+    RejectWork,
+    ReleaseWork,
+    WorkDone,
+)
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.client.leased_parts import NOW_MS, SECOND, SPAN_MS, Held, batch, make, part
 from tests.core.client.test_work_session import membership
 

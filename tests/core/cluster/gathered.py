@@ -5,8 +5,9 @@ from goqueue.core.cluster.duties import DeclareDead
 from goqueue.core.cluster.plan import Plan
 from goqueue.core.cluster.plans import Plans
 from goqueue.core.cluster.records import MetadataRecord
-from goqueue.core.cluster.verbs import AlterIsr, IsrChange, RegisterNode
-from goqueue.core.verbs import CreateTopic, Refusal
+from goqueue.core.requests.cluster import AlterIsr, IsrChange, RegisterNode
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.topics import CreateTopic
 
 WALL_MS = 1_700_000_000_000
 

@@ -2,9 +2,7 @@
 
 import pytest
 
-from goqueue.core.calls import Request
-from goqueue.core.cluster.verbs import (
-    AddPartitions,
+from goqueue.core.requests.cluster import (
     ClusterFigures,
     ClusterReply,
     DescribeCluster,
@@ -15,7 +13,10 @@ from goqueue.core.cluster.verbs import (
     MeasureCluster,
     Reassign,
 )
-from goqueue.core.verbs import Code, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import AddPartitions
 from tests.core.driven_node import DrivenNode
 
 

@@ -1,11 +1,10 @@
 """A node's own side: it registers, is heard, and knows when it may lead."""
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import (
+from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
     LeaveNode,
@@ -15,8 +14,10 @@ from goqueue.core.cluster.verbs import (
     RegisteredReply,
     RegisterNode,
 )
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import Wish, room_of
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.wishes import room_of
 from tests.core.cluster.gathered import Gathered, registration
 
 MS = 1_000_000
@@ -33,7 +34,7 @@ class Attending:
         self.moves: list[CatchingUp] = []
         self.attendance = Attendance("n1", OPTIONS, "1.0", self.state, self.catching_up)
         self.now = 0
-        self.asked: list[tuple[int, Wish]] = []
+        self.asked: list[tuple[int, Request]] = []
 
     def state(self) -> ClusterState:
         """What is agreed, as far as the node knows."""
@@ -43,7 +44,7 @@ class Attending:
         """How far moves have come."""
         return self.moves
 
-    def turn(self, ms: int = 0) -> list[Wish]:
+    def turn(self, ms: int = 0) -> list[Request]:
         """Time goes by; what is asked then."""
         self.now += ms * MS
         self.attendance.wake(self.now)

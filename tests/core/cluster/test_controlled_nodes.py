@@ -2,8 +2,7 @@
 
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import (
-    AddPartitions,
+from goqueue.core.requests.cluster import (
     ClusterReply,
     DescribeCluster,
     DescribeReassignments,
@@ -13,18 +12,9 @@ from goqueue.core.cluster.verbs import (
     ReassignmentsReply,
     ReplicaMove,
 )
-from goqueue.core.verbs import (
-    Code,
-    CreateTopic,
-    Fetch,
-    Fetched,
-    NewRecord,
-    Publish,
-    Published,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AddPartitions, CreateTopic, TopicReply
 from tests.core.driven_cluster import DrivenCluster
 
 MS = 1_000_000

@@ -8,7 +8,7 @@ from goqueue.core.cluster.controller import Ask, Controller
 from goqueue.core.cluster.duties import DeclareDead, NameCluster, Tidy
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
-from goqueue.core.cluster.verbs import (
+from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
     DescribeReassignments,
@@ -18,7 +18,7 @@ from goqueue.core.cluster.verbs import (
     Reassign,
     ReplicaMove,
 )
-from goqueue.core.quorum.verbs import AddVoter, MoveController, RemoveVoter
+from goqueue.core.requests.voters import AddVoter, MoveController, RemoveVoter
 from tests.core.cluster.gathered import Gathered, voter
 
 SECOND = 1_000_000_000

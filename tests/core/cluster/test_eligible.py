@@ -5,8 +5,9 @@ import pytest
 from goqueue.core.cluster.draft import draft
 from goqueue.core.cluster.duties import EndStandstill, Tidy
 from goqueue.core.cluster.records import PartitionPlaced, TopicAltered
-from goqueue.core.cluster.verbs import ElectLeaders, ForgetNode, LeaveNode, Reassign, ReplicaMove
-from goqueue.core.verbs import AlterTopic, Code
+from goqueue.core.requests.cluster import ElectLeaders, ForgetNode, LeaveNode, Reassign, ReplicaMove
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import AlterTopic
 from tests.core.cluster.gathered import Gathered, registration
 
 

@@ -1,7 +1,7 @@
 """Keys stay in their partitions when a topic gets more of them, until somebody says otherwise."""
 
-from goqueue.core.cluster.verbs import AddPartitions
-from goqueue.core.verbs import AlterTopic, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.topics import AddPartitions, AlterTopic
 from tests.core.driven_node import DrivenNode
 
 

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.changes import MakeOwnTopic
 from goqueue.core.cluster.plan import AUTOMATIC
 from goqueue.core.cluster.plans import Plans
 from goqueue.core.cluster.records import PartitionPlaced
-from goqueue.core.cluster.verbs import AddPartitions, Drain
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, Refusal
+from goqueue.core.requests.cluster import Drain
+from goqueue.core.requests.metadata import MakeOwnTopic
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AddPartitions, AlterTopic, CreateTopic
 from tests.core.cluster.gathered import Gathered
 
 

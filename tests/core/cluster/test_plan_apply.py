@@ -18,7 +18,8 @@ from goqueue.core.cluster.plan import (
     plan_removed,
 )
 from goqueue.core.cluster.records import MetadataRecord, TopicAltered, TopicCreated, TopicDeleted, TopicRemoved
-from goqueue.core.verbs import AlterTopic, Code, CreateTopic, DeleteTopic, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 
 WALL_MS = 1_700_000_000_000
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from goqueue.core.cluster.verbs import AlterIsr, Drain, IsrChange, LeaveNode, Reassign, ReplicaMove
-from goqueue.core.verbs import Code
+from goqueue.core.requests.cluster import AlterIsr, Drain, IsrChange, LeaveNode, Reassign, ReplicaMove
+from goqueue.core.requests.refusals import Code
 from tests.core.cluster.gathered import Gathered
 
 

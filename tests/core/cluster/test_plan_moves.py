@@ -3,8 +3,8 @@
 import pytest
 
 from goqueue.core.cluster.plans import answer
-from goqueue.core.cluster.verbs import Drain, ElectLeaders, ElectReply, Reassign, ReplicaMove
-from goqueue.core.verbs import Code
+from goqueue.core.requests.cluster import Drain, ElectLeaders, ElectReply, Reassign, ReplicaMove
+from goqueue.core.requests.refusals import Code
 from tests.core.cluster.gathered import Gathered
 
 

@@ -12,7 +12,7 @@ from goqueue.core.cluster.records import (
     Standing,
     TopicCreated,
 )
-from goqueue.core.cluster.verbs import (
+from goqueue.core.requests.cluster import (
     Drain,
     DrainReply,
     ForgetNode,
@@ -21,7 +21,7 @@ from goqueue.core.cluster.verbs import (
     RegisteredReply,
     RegisterNode,
 )
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from tests.core.cluster.gathered import WALL_MS, Gathered, registration
 
 

@@ -5,10 +5,11 @@ The topics do not sync, so a machine that crashes loses all messages that it has
 
 import pytest
 
-from goqueue.core.cluster.verbs import ClusterReply, DescribeCluster, ElectLeaders, ElectReply
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import CreateTopic, Fetch, Fetched, NewRecord, Publish, Published, PublishReply, TopicReply
+from goqueue.core.requests.cluster import ClusterReply, DescribeCluster, ElectLeaders, ElectReply
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 from tests.core.driven_cluster import DrivenCluster
 
 DEAD_MS = 3_500

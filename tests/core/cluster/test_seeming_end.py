@@ -4,7 +4,8 @@ What the others conclude from that makes them faster, and must cost nothing that
 """
 
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.verbs import Fetch, Fetched, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Refusal
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.test_clustered_nodes import publish, read, with_topic
 

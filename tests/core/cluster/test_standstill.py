@@ -2,7 +2,7 @@
 
 from goqueue.core.cluster.duties import EndStandstill
 from goqueue.core.cluster.standstill import Standstills
-from goqueue.core.cluster.verbs import LogEnd, NodeHeartbeat
+from goqueue.core.requests.cluster import LogEnd, NodeHeartbeat
 from tests.core.cluster.gathered import Gathered
 from tests.core.cluster.test_controller import Office
 

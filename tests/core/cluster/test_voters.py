@@ -6,9 +6,9 @@ import pytest
 
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.records import NodeStanding, Standing
-from goqueue.core.cluster.verbs import ForgetNode, ReadmitNode, RegisterNode
 from goqueue.core.cluster.voters import next_change
-from goqueue.core.quorum.verbs import AddVoter, RemoveVoter
+from goqueue.core.requests.cluster import ForgetNode, ReadmitNode, RegisterNode
+from goqueue.core.requests.voters import AddVoter, RemoveVoter
 from tests.core.cluster.gathered import Gathered, registration, voter
 
 

@@ -1,7 +1,8 @@
 """Nodes whose data folder was emptied: they vote and confirm nothing, and come back when an operator says so."""
 
-from goqueue.core.cluster.verbs import ClusterReply, DescribeCluster, ForgetNode, ReadmitNode
-from goqueue.core.verbs import Code, CreateTopic, ListTopics, Refusal, TopicReply
+from goqueue.core.requests.cluster import ClusterReply, DescribeCluster, ForgetNode, ReadmitNode
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import CreateTopic, ListTopics, TopicReply
 from tests.core.cluster.test_controlled_nodes import described, founded, place, publish, with_topic
 from tests.core.driven_cluster import DrivenCluster
 

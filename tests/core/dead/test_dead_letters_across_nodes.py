@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from goqueue.core.cluster.verbs import ElectLeaders
 from goqueue.core.dead.letters import GROUP, OFFSET, PARTITION, REASON, TOPIC
 from goqueue.core.dead.picking import Bounds, Named
 from goqueue.core.dead.reading import Reading
-from goqueue.core.dead.verbs import (
+from goqueue.core.requests.cluster import ElectLeaders
+from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
     DeadLetter,
@@ -22,11 +22,13 @@ from goqueue.core.dead.verbs import (
     RedriveState,
     StartRedrive,
 )
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
-from goqueue.core.verbs import Code, CreateTopic, NewRecord, Publish, Published, PublishReply, Refusal, TopicReply
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
+from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.queues import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands
-from goqueue.core.work.verbs import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.test_clustered_nodes import all_registered, partitions_of, publish, read, with_topic
 from tests.storage.worked_broker import receipts

@@ -4,10 +4,10 @@ import pytest
 
 from goqueue.core.cluster.moments import moment_text, parse_moment_ms
 from goqueue.core.dead.letters import bare, buried, fits, read_letter, revived
-from goqueue.core.dead.verbs import Sieve
 from goqueue.core.records.build import Entry
 from goqueue.core.records.headers import Headers
 from goqueue.core.records.record import Record
+from goqueue.core.requests.deadletters import Sieve
 
 AT_MS = 1_700_000_000_123
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from goqueue.core.dead.moves import JOBS_REMEMBERED, Moves
 from goqueue.core.dead.records import Abandoned, Arrived, Closed, Cut, DeadRecord, Enlisted, Intent, Job, Passed, Tally
-from goqueue.core.dead.verbs import RedriveState
 from goqueue.core.errors import ProtocolError
+from goqueue.core.requests.deadletters import RedriveState
 from goqueue.core.work.records import packed
 
 

@@ -10,11 +10,11 @@ from goqueue.core.dead.letters import buried
 from goqueue.core.dead.picking import Bounds, Named, Sifted
 from goqueue.core.dead.records import Tally
 from goqueue.core.dead.targets import Targets
-from goqueue.core.dead.verbs import Sieve
 from goqueue.core.led import Led
 from goqueue.core.records.batch import Codec, Lane, read_header, stamp
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import Record, iterate
+from goqueue.core.requests.deadletters import Sieve
 from goqueue.core.topics import TopicLeader
 
 WIDE = Bounds()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goqueue.core.delay.verbs import (
+from goqueue.core.requests.delays import (
     CancelDelayed,
     DelayedMessage,
     DelayedMessages,
@@ -10,18 +10,10 @@ from goqueue.core.delay.verbs import (
     ListDelayed,
     RescheduleDelayed,
 )
+from goqueue.core.requests.messages import Acks, NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import DescribePartitions, PartitionReply
 from goqueue.core.thresholds import Thresholds
-from goqueue.core.verbs import (
-    Acks,
-    Code,
-    DescribePartitions,
-    NewRecord,
-    PartitionReply,
-    Publish,
-    Published,
-    PublishReply,
-    Refusal,
-)
 from tests.core.driven_cluster import DrivenCluster, DrivenMember
 from tests.core.test_clustered_nodes import read, with_topic
 

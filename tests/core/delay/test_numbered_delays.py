@@ -1,12 +1,11 @@
 """Batches of delayed messages: numbered by their producer, taken once, and told when their messages are due."""
 
-from goqueue.core.delay.verbs import DelayedMessage, GetDelayed
 from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Codec
 from goqueue.core.records.build import encode
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import (
-    Code,
+from goqueue.core.requests.delays import DelayedMessage, GetDelayed
+from goqueue.core.requests.messages import (
     Due,
     Fetch,
     Fetched,
@@ -15,8 +14,8 @@ from goqueue.core.verbs import (
     PublishBatch,
     Published,
     PublishReply,
-    Refusal,
 )
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.delay.test_delays_across_nodes import later, listed
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.test_clustered_nodes import read, with_topic

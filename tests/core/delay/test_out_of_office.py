@@ -1,7 +1,7 @@
 """A schedule that opens while the node may not act as a leader: nobody says again that the data is open."""
 
-from goqueue.core.delay.verbs import DelayedMessages, ListDelayed
-from goqueue.core.verbs import NewRecord, Publish, PublishReply
+from goqueue.core.requests.delays import DelayedMessages, ListDelayed
+from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
 from tests.core.driven_node import DrivenNode, opened_empty
 
 

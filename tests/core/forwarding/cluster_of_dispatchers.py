@@ -5,31 +5,21 @@ from typing import Any
 
 from attrs import define, field
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import NodeRegistered, NodeStanding, PartitionPlaced, Standing, TopicCreated
-from goqueue.core.cluster.verbs import RegisteredReply, RegisterNode
 from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.dispatch import Dispatch
 from goqueue.core.forwarding.numbers import FORWARDED
-from goqueue.core.groups.verbs import GroupBeat, GroupHeartbeat, GroupState
 from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import (
-    Caller,
-    Code,
-    CreateTopic,
-    Fetch,
-    Fetched,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.cluster import RegisteredReply, RegisterNode
+from goqueue.core.requests.groups import GroupBeat, GroupHeartbeat, GroupState
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 
 SECOND = 1_000_000_000
 ME = Caller("tests")

@@ -4,28 +4,19 @@ from typing import Any
 
 import pytest
 
-from goqueue.core.calls import Reply
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import NodeStanding, PartitionPlaced, Standing, TopicCreated, TopicDeleted
-from goqueue.core.cluster.verbs import NodeHeartbeat, RegisterNode
 from goqueue.core.forwarding.messages import ANY_LIFE, Forwarded
 from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own
-from goqueue.core.groups.verbs import GroupHeartbeat
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    Code,
-    CreateTopic,
-    DeleteTopic,
-    Fetch,
-    Fetched,
-    ListTopics,
-    PublishBatch,
-    PublishReply,
-    Refusal,
-    TopicReply,
-)
-from goqueue.core.wishes import AskNode
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.cluster import NodeHeartbeat, RegisterNode
+from goqueue.core.requests.groups import GroupHeartbeat
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, PublishReply
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import CreateTopic, DeleteTopic, ListTopics, TopicReply
 from tests.core.forwarding.cluster_of_dispatchers import ME, USUAL, Cluster, Place, stored
 
 BEAT = GroupHeartbeat("g", "m", 1)

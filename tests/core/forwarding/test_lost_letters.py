@@ -7,18 +7,9 @@ import pytest
 from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded, Inquiry, Missing
 from goqueue.core.ready import Letter
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    Code,
-    DeleteTopic,
-    Fetch,
-    Fetched,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-)
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import DeleteTopic
 from tests.core.forwarding.cluster_of_dispatchers import Cluster
 
 ONE = PublishReply([Published(0, 0)])

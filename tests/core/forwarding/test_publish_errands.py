@@ -2,7 +2,8 @@
 
 from goqueue.core.cluster.records import TopicDeleted
 from goqueue.core.forwarding.numbers import PARTS, is_own
-from goqueue.core.verbs import Code, NewRecord, Publish, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.forwarding.cluster_of_dispatchers import Cluster
 
 

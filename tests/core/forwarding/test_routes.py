@@ -1,19 +1,16 @@
-"""Where requests belong: every class has a rule, and what only a leader may do is never passed on."""
-
-from typing import get_args
+"""Where requests belong: what only a leader may do is never passed on."""
 
 import pytest
 
-from goqueue.core.calls import Request
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.records import PartitionPlaced, TopicCreated
-from goqueue.core.forwarding.messages import Own
 from goqueue.core.forwarding.numbers import FORWARDED, PARTS, forwarded, is_own, part
-from goqueue.core.forwarding.routes import RULES, Routes
-from goqueue.core.groups.verbs import GroupHeartbeat, MeasureGroups
-from goqueue.core.verbs import CreateTopic, Fetch, InitProducer, PublishBatch, Side
-from goqueue.core.wishes import RollSide, TrimSide, Wish
-from goqueue.core.work.verbs import AckWork
+from goqueue.core.forwarding.routes import Routes
+from goqueue.core.requests.groups import GroupHeartbeat, MeasureGroups
+from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.messages import Fetch, InitProducer, PublishBatch, Side
+from goqueue.core.requests.queues import AckWork
+from goqueue.core.requests.topics import CreateTopic
 
 DELAYS = -(8 + 3)
 OTHER_ROOM = -(8 + 1)
@@ -39,11 +36,6 @@ class Agreed:
 def routes() -> Routes:
     agreed = Agreed()
     return Routes("a", agreed.get, agreed.controller)
-
-
-@pytest.mark.parametrize("cls", [*get_args(Request), *get_args(Wish), *get_args(Own)])
-def test_every_request_and_every_wish_has_a_rule(cls: type) -> None:
-    assert cls in RULES
 
 
 def test_what_concerns_a_partition_belongs_to_its_leader() -> None:

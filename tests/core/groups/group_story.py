@@ -24,7 +24,9 @@ from goqueue.core.cluster.durations import parse_duration_ms
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.rebalance import assigned, to_revoke
 from goqueue.core.groups.state import Group, GroupStands, Member, change_of
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.entries import Entry
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     CommittedOffsets,
@@ -32,13 +34,11 @@ from goqueue.core.groups.verbs import (
     DescribeGroup,
     DescribeRebalances,
     FetchOffsets,
-    GroupAnswer,
     GroupBeat,
     GroupHeartbeat,
     GroupMode,
     GroupOffset,
     GroupReply,
-    GroupRequest,
     Joined,
     JoinGroup,
     LeaveGroup,
@@ -52,8 +52,9 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.records.entries import Entry
-from goqueue.core.verbs import Caller, Refusal
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 WALL_MS = 1_700_000_000_000
 MS = 1_000_000
@@ -85,7 +86,7 @@ class Story:
         COMMANDS[verb](self, words)
         self._take()
 
-    def _ask(self, name: str, request: GroupRequest) -> None:
+    def _ask(self, name: str, request: Request) -> None:
         to = len(self._asked)
         self._asked[to] = name
         self.coordinator.ask(self.now, to, Caller(), request)
@@ -103,7 +104,7 @@ class Story:
         coordinator.entries, coordinator.replies = [], []
         assert rebuilt(self.journal, self._topics).groups == coordinator.groups
 
-    def _learn(self, name: str, answer: GroupAnswer) -> None:
+    def _learn(self, name: str, answer: Reply) -> None:
         if isinstance(answer, Joined | GroupBeat):
             self._told[name] = answer
         if isinstance(answer, Joined):
@@ -248,7 +249,7 @@ class Story:
         names = {member: name for name, member in self._ids.items()}
         return names.get(member_id, "a new one")
 
-    def _answer(self, answer: GroupAnswer) -> str:
+    def _answer(self, answer: Reply) -> str:
         for kind, shown in _SHOWN.items():
             if isinstance(answer, kind):
                 return shown(answer)

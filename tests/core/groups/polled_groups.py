@@ -5,24 +5,20 @@ What the polls want to read is answered at once, unless `holds_reads` is set; th
 
 from random import Random
 
-from goqueue.core.calls import Reply
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.polling import Polls
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
-    GroupRequest,
-    Joined,
-    JoinGroup,
-    Polled,
-    PolledBatches,
-    PollGroup,
-)
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.build import rebuild
 from goqueue.core.records.entries import Entry
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Caller, Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import Joined, JoinGroup, Polled, PolledBatches, PollGroup
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.core.wishes import Wishes
 from tests.core.driven_node import stored
 from tests.core.log.batches import WALL_MS
@@ -130,7 +126,7 @@ class PolledGroups:
 
     # --- what is asked
 
-    def ask(self, request: GroupRequest) -> int:
+    def ask(self, request: Request) -> int:
         """Hand over a request; its number."""
         self._last_to += 1
         if isinstance(request, PollGroup):
@@ -139,7 +135,7 @@ class PolledGroups:
             self.coordinator.ask(self.now, self._last_to, Caller(), request)
         return self._last_to
 
-    def answer(self, request: GroupRequest) -> Reply:
+    def answer(self, request: Request) -> Reply:
         """Ask, and take the answer."""
         to = self.ask(request)
         self.turn()

@@ -4,8 +4,15 @@ import pytest
 
 from goqueue.core.groups.beginnings import moment_ms, start_problem
 from goqueue.core.groups.settings import setting_problem
-from goqueue.core.groups.verbs import CommitOffsets, FetchOffsets, GroupOffset, LeaveGroup, PartitionOffset, PollGroup
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.groups import (
+    CommitOffsets,
+    FetchOffsets,
+    GroupOffset,
+    LeaveGroup,
+    PartitionOffset,
+    PollGroup,
+)
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.groups.polled_groups import PolledGroups, S, offsets
 from tests.core.log.batches import WALL_MS
 

@@ -10,16 +10,16 @@ from goqueue.core.clock import Clock
 from goqueue.core.groups import bounds as group_bounds
 from goqueue.core.groups.bounds import COMMIT_MAX, DAY_MS, GroupBounds
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.entries import Entry
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     CommittedOffsets,
     DeleteGroup,
     DescribeGroup,
-    GroupAnswer,
     GroupMode,
     GroupReply,
-    GroupRequest,
     Joined,
     JoinGroup,
     LeaveGroup,
@@ -28,8 +28,9 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
-from goqueue.core.records.entries import Entry
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 MS = 1_000_000
 DAY = DAY_MS * MS
@@ -74,14 +75,14 @@ class Coordinated:
         self.wall_ms += by_ms
         self.clock.moved(self.now, self.wall_ms)
 
-    def take(self) -> list[GroupAnswer]:
+    def take(self) -> list[Reply]:
         """Entries and replies of a turn."""
         self.journal += self.coordinator.entries
         answers = [answer for _, answer in self.coordinator.replies]
         self.coordinator.entries, self.coordinator.replies = [], []
         return answers
 
-    def answer(self, request: GroupRequest) -> GroupAnswer:
+    def answer(self, request: Request) -> Reply:
         """What a request is answered."""
         self.coordinator.ask(self.now, 1, Caller(), request)
         self.coordinator.check()
@@ -109,7 +110,7 @@ class Coordinated:
         assert isinstance(answer, list)
         return [one.group for one in answer if isinstance(one, GroupReply)]
 
-    def commit(self, group: str, *offsets: tuple[str, int, int], member: Joined | None = None) -> GroupAnswer:
+    def commit(self, group: str, *offsets: tuple[str, int, int], member: Joined | None = None) -> Reply:
         """Commit some offsets."""
         member_id, generation = ("", 0) if member is None else (member.member_id, member.generation)
         return self.answer(CommitOffsets(group, member_id, generation, [PartitionOffset(*one) for one in offsets]))
@@ -129,7 +130,7 @@ class Coordinated:
         return {slot: one.offset for slot, one in self.coordinator.groups.committed(group).items()}
 
 
-def code_of(answer: GroupAnswer) -> Code:
+def code_of(answer: Reply) -> Code:
     assert isinstance(answer, Refusal), answer
     return answer.code
 

@@ -10,17 +10,17 @@ from goqueue.core.capture.values import ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.entries import Entry
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     DeleteGroup,
     DescribeGroup,
     DescribeRebalances,
-    GroupAnswer,
     GroupBeat,
     GroupHeartbeat,
     GroupReply,
-    GroupRequest,
     GroupState,
     Joined,
     JoinGroup,
@@ -32,8 +32,9 @@ from goqueue.core.groups.verbs import (
     RevokePartitions,
     WatchGroup,
 )
-from goqueue.core.records.entries import Entry
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 
 MS = 1_000_000
 S = 1000 * MS
@@ -65,20 +66,20 @@ class Node:
     count: int = 0
     coordinator: Coordinator = field(init=False)
     journal: list[Entry] = field(factory=list)
-    answers: dict[int, GroupAnswer] = field(factory=dict)
+    answers: dict[int, Reply] = field(factory=dict)
     members: dict[str, Member] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.coordinator = Coordinator(Clock(0, 0), Random(1), no_ends, self.topics)
 
-    def ask(self, request: GroupRequest) -> int:
+    def ask(self, request: Request) -> int:
         """Ask; the number under which the answer comes."""
         self.count += 1
         self.coordinator.ask(self.now, self.count, Caller(), request)
         self.take()
         return self.count
 
-    def answer(self, request: GroupRequest) -> GroupAnswer:
+    def answer(self, request: Request) -> Reply:
         """Ask, and the answer that comes at once."""
         return self.answers.pop(self.ask(request))
 

@@ -15,13 +15,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
+from goqueue.core.records.entries import Entry
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
-    GroupAnswer,
     GroupBeat,
     GroupHeartbeat,
-    GroupRequest,
     GroupState,
     Joined,
     JoinGroup,
@@ -30,8 +30,9 @@ from goqueue.core.groups.verbs import (
     Partitions,
     RevokePartitions,
 )
-from goqueue.core.records.entries import Entry
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from tests.core.groups.group_story import MS, WALL_MS, rebuilt
 
 SESSION_MS = 10_000
@@ -79,7 +80,7 @@ class Groups(RuleBasedStateMachine):
 
     # --- the node
 
-    def ask(self, client: Client, request: GroupRequest) -> GroupAnswer:
+    def ask(self, client: Client, request: Request) -> Reply:
         """Ask, and look at the reply as the client will only see it after a flush."""
         self.count += 1
         self.asked[self.count] = client
@@ -94,7 +95,7 @@ class Groups(RuleBasedStateMachine):
         for to, answer in replies:
             self.learn(self.asked.pop(to), answer)
 
-    def learn(self, client: Client, answer: GroupAnswer) -> None:
+    def learn(self, client: Client, answer: Reply) -> None:
         """A reply reaches its client."""
         if client not in self.clients:
             return

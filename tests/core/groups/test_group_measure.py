@@ -1,7 +1,7 @@
 """Groups in numbers: what is counted is what there is, and counting has a bound."""
 
 from goqueue.core.groups.measure import Sight, measured
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     GroupHeartbeat,
     GroupMeasure,
@@ -12,7 +12,7 @@ from goqueue.core.groups.verbs import (
     TopicMeasure,
     WatchGroup,
 )
-from goqueue.core.verbs import NewRecord, Publish
+from goqueue.core.requests.messages import NewRecord, Publish
 from tests.core.driven_node import DrivenNode
 from tests.core.groups.polled_groups import PolledGroups, S
 

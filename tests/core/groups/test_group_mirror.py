@@ -4,10 +4,11 @@ from goqueue.core.groups.mirror import Mirror
 from goqueue.core.groups.records import OffsetRecord, group_key
 from goqueue.core.groups.shared import Departure
 from goqueue.core.groups.state import Group, GroupStands, Member, OffsetStands, entry_of
-from goqueue.core.groups.verbs import GroupMode
 from goqueue.core.records.batch import stamp
 from goqueue.core.records.entries import Entry, batches_of
-from goqueue.core.verbs import Code, Fetch, Fetched, Refusal
+from goqueue.core.requests.groups import GroupMode
+from goqueue.core.requests.messages import Fetch, Fetched
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.wishes import Wishes
 from tests.core.log.batches import WALL_MS
 

@@ -6,7 +6,7 @@ from goqueue.core.groups.plan import JoinPlan, fresh_id, member_of, plan_commit,
 from goqueue.core.groups.rebalance import assigned, rebalanced, released, to_revoke, without
 from goqueue.core.groups.records import OffsetRecord
 from goqueue.core.groups.state import Group, Groups, GroupStands, Member, OffsetStands
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommitRefusal,
     CommittedOffsets,
@@ -17,7 +17,7 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 
 WALL_MS = 1_700_000_000_000
 TOPICS = {"t": 4}

@@ -1,6 +1,6 @@
 """What a poll brings: what comes next, of what the member has, in turn, and never of anything that it lost."""
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     GroupHeartbeat,
     GroupMode,
@@ -11,7 +11,8 @@ from goqueue.core.groups.verbs import (
     PollGroup,
     RevokePartitions,
 )
-from goqueue.core.verbs import Code, Fetch, Refusal
+from goqueue.core.requests.messages import Fetch
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.groups.polled_groups import MS, PolledGroups, S, offsets, spans
 
 

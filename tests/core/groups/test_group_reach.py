@@ -1,7 +1,8 @@
 """Where partitions begin and end that other nodes lead."""
 
 from goqueue.core.groups.reach import Reach
-from goqueue.core.verbs import Code, Fetch, Fetched, FindOffset, FoundOffset, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.wishes import Wishes
 from tests.core.far_topics import led_by, move
 

@@ -15,7 +15,7 @@ from goqueue.core.groups.records import (
     read_key,
 )
 from goqueue.core.groups.state import Group, Groups, GroupStands, OffsetStands, change_of, entry_of
-from goqueue.core.groups.verbs import GroupMode
+from goqueue.core.requests.groups import GroupMode
 
 
 def member(member_id: str = "a-1", **owned: dict[int, int]) -> MemberRecord:

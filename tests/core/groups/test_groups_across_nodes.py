@@ -3,7 +3,7 @@
 import pytest
 
 from goqueue.core.forwarding.messages import Forwarded
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
     FetchOffsets,
@@ -18,7 +18,7 @@ from goqueue.core.groups.verbs import (
     ResetTo,
     WatchGroup,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.driven_cluster import CALLER
 from tests.core.grouped_cluster import GroupedCluster, S
 

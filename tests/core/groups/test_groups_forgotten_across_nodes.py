@@ -2,7 +2,7 @@
 
 import pytest
 
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
     CommittedOffsets,
@@ -15,7 +15,7 @@ from goqueue.core.groups.verbs import (
     ListGroups,
     PartitionOffset,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.leader import WorkLeader
 from tests.core.grouped_cluster import GroupedCluster

@@ -1,7 +1,8 @@
 """The journal of groups where replicas confirm what was written, or do not in time."""
 
 from goqueue.core.groups.journal import Journal, Standing
-from goqueue.core.verbs import Code, Fetch, Fetched, PublishBatch, Published, PublishReply, Refusal
+from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.wishes import Wishes
 
 S = 1_000_000_000

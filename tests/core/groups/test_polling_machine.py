@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from goqueue.core.groups.rebalance import assigned
 from goqueue.core.groups.state import Slot
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     CommitOffsets,
     GroupHeartbeat,
     JoinGroup,
@@ -19,7 +19,7 @@ from goqueue.core.groups.verbs import (
     PollGroup,
     RevokePartitions,
 )
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.groups.polled_groups import MS, PolledGroups, S, offsets
 
 PICKS = st.integers(0, 1 << 16)

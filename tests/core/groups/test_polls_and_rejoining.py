@@ -1,13 +1,6 @@
 """A poll says what a heartbeat would: that a member is to join again, or to let go of something."""
 
-from goqueue.core.groups.verbs import (
-    GroupBeat,
-    GroupHeartbeat,
-    JoinGroup,
-    Polled,
-    PollGroup,
-    RevokePartitions,
-)
+from goqueue.core.requests.groups import GroupBeat, GroupHeartbeat, JoinGroup, Polled, PollGroup, RevokePartitions
 from tests.core.groups.polled_groups import PolledGroups, S, offsets
 
 

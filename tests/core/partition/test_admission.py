@@ -17,7 +17,8 @@ from goqueue.core.records.batch import HEADER_BYTES, Codec, Header, read_header,
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.verbs import Code, NewRecord, Published, Refusal
+from goqueue.core.requests.messages import NewRecord, Published
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.fuzz.bytes.readers import before, behind, check_readers
 from goqueue.fuzz.bytes.sealing import seal_batch
 from goqueue.fuzz.bytes.targets import admission

@@ -13,7 +13,8 @@ from goqueue.core.partition.publishing import Publishing
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.build import encode
 from goqueue.core.records.varint import INT32_MAX
-from goqueue.core.verbs import NO_OFFSET, Code, NewRecord, Published, Refusal
+from goqueue.core.requests.messages import NO_OFFSET, NewRecord, Published
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.driven_node import token_of, values
 from tests.core.log.batches import WALL_MS, beginning
 from tests.core.partition.test_partition import code_of, confirm, finished, message, partition_of, publish

@@ -1,7 +1,7 @@
 """What a leader knows of its followers: who counts, and since when somebody is behind."""
 
 from goqueue.core.partition.leadership import UNKNOWN, FollowerEnd, Leadership
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 
 
 def leadership(*isr: str, min_isr: int = 1) -> Leadership:

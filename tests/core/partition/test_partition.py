@@ -14,7 +14,8 @@ from goqueue.core.records.batch import HEADER_BYTES, Lane, read_header
 from goqueue.core.records.build import encode
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Code, Fetch, NewRecord, Published, Refusal
+from goqueue.core.requests.messages import Fetch, NewRecord, Published
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.driven_node import stored, token_of, values
 from tests.core.log.batches import FIRST, STREAM, WALL_MS, beginning, empty_log, settings_of
 

@@ -12,7 +12,7 @@ from goqueue.core.log.segment import Segment
 from goqueue.core.log.tail import SegmentTail
 from goqueue.core.partition.history import ENTRIES_MAX, SPACING_NS, History
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import NewRecord
+from goqueue.core.requests.messages import NewRecord
 from tests.core.log.batches import WALL_MS, beginning, ms, settings_of
 from tests.core.partition.test_partition import confirm, partition_of, publish
 

@@ -7,6 +7,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import attrs
 from hypothesis import strategies as st
 
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import SENT
+
 int64 = st.integers(-(1 << 63), (1 << 63) - 1)
 json_values: st.SearchStrategy[object] = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -41,6 +44,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401 - whatever an a
         return st.tuples(*(values(argument) for argument in arguments))
     if hint in _PLAIN:
         return _PLAIN[hint]
+    if hint is Request:
+        return st.one_of([instances(cls) for cls in SENT])
     if issubclass(hint, Enum):
         return st.sampled_from(hint)
     return instances(hint)

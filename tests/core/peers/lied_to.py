@@ -3,15 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from goqueue.core.cluster.verbs import DescribeReassignments
-from goqueue.core.dead.verbs import BrowseDead, StartRedrive
-from goqueue.core.delay.verbs import ListDelayed
-from goqueue.core.groups.verbs import FetchOffsets, GroupMode, JoinGroup, ListGroups
 from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import CreateTopic, DescribeNode, Fetch, InitProducer, NewRecord, NodeReply, Publish, Refusal
-from goqueue.core.work.verbs import MeasureWork, PollWork
+from goqueue.core.requests.cluster import DescribeReassignments
+from goqueue.core.requests.deadletters import BrowseDead, StartRedrive
+from goqueue.core.requests.delays import ListDelayed
+from goqueue.core.requests.groups import FetchOffsets, GroupMode, JoinGroup, ListGroups
+from goqueue.core.requests.messages import Fetch, InitProducer, NewRecord, Publish
+from goqueue.core.requests.nodes import DescribeNode, NodeReply
+from goqueue.core.requests.queues import MeasureWork, PollWork
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.topics import CreateTopic
 from tests.core.driven_cluster import CALLER, DrivenCluster
 from tests.core.peers.lies import Liar
 

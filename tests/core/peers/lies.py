@@ -16,6 +16,8 @@ from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.peers.codec import LETTERS, decode, encode
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.messages import QUORUM_MESSAGES, Append, Install, QuorumLetter
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import SENT
 
 _EDGES = (0, 1, -1, 2, 3, 100, (1 << 31) - 1, 1 << 31, -(1 << 31), (1 << 62) + 1, (1 << 63) - 1, -(1 << 63))
 _HINTS: dict[type, dict[str, Any]] = {}
@@ -147,6 +149,8 @@ class Liar:
             return bytearray(self._content()) if hint is not bytes else self._content()
         if hint is object:
             return random.choice((None, True, 1, -1, 1.5, "x", [1], {"a": 1}, 1 << 70, self._word(), self._number()))
+        if hint is Request:
+            hint = random.choice([*SENT])
         if issubclass(hint, Enum):
             return random.choice([*hint])
         inner = hints_of(hint)

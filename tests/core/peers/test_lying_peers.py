@@ -14,7 +14,6 @@ import pytest
 
 from goqueue.core.cluster.applied import entry_of
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.changes import ExtendProducerIds
 from goqueue.core.cluster.fits import misfit
 from goqueue.core.cluster.horizon import Ends
 from goqueue.core.cluster.records import MetadataRecord, PartitionPlaced, PartitionsAdded, TopicCreated
@@ -28,7 +27,10 @@ from goqueue.core.quorum.quorum import Quorum
 from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import encode
 from goqueue.core.replication.messages import Kept, Pull, Pulled, PullPart
-from goqueue.core.verbs import Caller, CreateTopic, Side, TopicReply
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.metadata import ExtendProducerIds
+from goqueue.core.requests.topics import CreateTopic, TopicReply
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.grouped_cluster import GroupedCluster
 from tests.core.peers.lied_to import Lied

@@ -7,32 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.codec import Codec
 from goqueue.core.errors import ProtocolError
 from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.peers.codec import LETTERS, decode, encode
 from goqueue.core.records.varint import encode_varlong
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.messages import Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply, Side
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.table import SENT
+from goqueue.core.requests.topics import CreateTopic, ListTopics
 from goqueue.core.shapes import LARGE_BYTES, items_read, since
-from goqueue.core.verbs import (
-    Caller,
-    Code,
-    CreateTopic,
-    Fetched,
-    ListTopics,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    Published,
-    PublishReply,
-    Refusal,
-    Side,
-)
 from tests.core.peers.instances import instances, json_values, values
 
-_HELD = [("request", Forwarded), ("reply", Answered)]
-_PAIRS = [(field, cls, one) for field, cls in _HELD for one in get_args(get_type_hints(cls)[field])]
+_PAIRS = [
+    *(("request", Forwarded, one) for one in SENT),
+    *(("reply", Answered, one) for one in get_args(get_type_hints(Answered)["reply"])),
+]
 
 
 def _bytes(message: object) -> bytes:

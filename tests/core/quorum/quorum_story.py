@@ -37,8 +37,9 @@ from goqueue.core.quorum.messages import (
     StandUp,
     Voted,
 )
-from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, QuorumRequest, RemoveVoter
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.voters import AddVoter, Confirm, MoveController, RemoveVoter
 from tests.core.quorum.quorum_net import Member, Net
 
 MS = 1_000_000
@@ -198,7 +199,7 @@ class Story:
     def _summarize(self, name: str) -> None:
         self._of(name).summarize()
 
-    def _ask(self, name: str, request: QuorumRequest) -> None:
+    def _ask(self, name: str, request: Request) -> None:
         self._asked += 1
         self.trace.append(f"  {name}: request {self._asked}")
         self._of(name).quorum.ask(self.net.now, self._asked, request)

@@ -12,8 +12,9 @@ import pytest
 from goqueue.core.quorum.entries import SNAPSHOT, Entry
 from goqueue.core.quorum.leader import Leader
 from goqueue.core.quorum.messages import QuorumMessage
-from goqueue.core.quorum.verbs import AddVoter, Confirm, MoveController, QuorumRequest, RemoveVoter
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.voters import AddVoter, Confirm, MoveController, RemoveVoter
 from tests.core.quorum.quorum_net import Member, Net
 
 NAMES = ["A", "B", "C", "D", "E"]
@@ -114,7 +115,7 @@ class Storm:
         other = self.net.members[self.random.choice(NAMES)]
         voters = member.quorum.membership.voters
         lost = [one for one in voters if one not in self.disks()]
-        requests: list[QuorumRequest] = [
+        requests: list[Request] = [
             AddVoter(other.voter),
             # Who has just lost one voter does not give up another.
             RemoveVoter(lost[0] if lost else other.voter),

@@ -21,7 +21,8 @@ from goqueue.core.replication.insync import IsrWish
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
 from goqueue.core.replication.roles import demoted, promoted
-from goqueue.core.verbs import Acks, Code, Published, Refusal, Side
+from goqueue.core.requests.messages import Acks, Published, Side
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.log.batches import WALL_MS, beginning, settings_of, walk
 from tests.core.log.remembered_disk import RememberedDisk
 

@@ -1,7 +1,7 @@
 """Replicas whose disk has lost what they confirmed: their leader says so, and a leader says it of itself."""
 
 from goqueue.core.log.config import Fsync
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from tests.core.replication.replicated import Cluster, code_of
 
 STREAM = "logs/orders/0"

@@ -6,7 +6,8 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.log.config import Fsync
 from goqueue.core.ready import Letter
 from goqueue.core.replication.messages import Kept, Pull, Pulled
-from goqueue.core.verbs import Acks, Code, Side
+from goqueue.core.requests.messages import Acks, Side
+from goqueue.core.requests.refusals import Code
 from tests.core.log.batches import settings_of
 from tests.core.replication.replicated import Cluster, code_of, offsets
 

@@ -15,7 +15,7 @@ from goqueue.core.log.config import Fsync
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.ready import Letter
-from goqueue.core.verbs import Acks, Published, Side
+from goqueue.core.requests.messages import Acks, Published, Side
 from tests.core.log.batches import settings_of
 from tests.core.replication.replicated import MS, STREAMS, Cluster, Site
 

@@ -1,6 +1,6 @@
 """A leader opens the streams of a partition one after another, and asks for nobody before it knows them all."""
 
-from goqueue.core.verbs import Side
+from goqueue.core.requests.messages import Side
 from tests.core.replication.replicated import Cluster
 
 SIDES = (Side.DATA, Side.LEDGER)

@@ -6,7 +6,8 @@ The scenarios are those of KIP-101, KIP-279 and KIP-497, and what a disk adds to
 from goqueue.core.log.config import Fsync
 from goqueue.core.log.effects import Read
 from goqueue.core.partition.publishing import Publishing
-from goqueue.core.verbs import Acks, Code, Fetch, NewRecord, Refusal, Side
+from goqueue.core.requests.messages import Acks, Fetch, NewRecord, Side
+from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.log.batches import WALL_MS
 from tests.core.replication.replicated import GONE, Cluster, code_of, offsets
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from goqueue.core.records.batch import Lane, read_header
 from goqueue.core.records.build import encode
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.settings import WorkSettings
 from goqueue.core.work.shares import PRECEDENCE, Shares
-from goqueue.core.work.verbs import ReceiptRun
 from tests.core.work.worked import MS, Worked, attempts
 
 CRITICAL, HIGH, NORMAL, LOW, BACKGROUND = PRECEDENCE

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work.proving import Outcome
 from goqueue.core.work.settings import WorkSettings
-from goqueue.core.work.verbs import ReceiptRun
 from tests.core.seeded_secrets import seal_of
 from tests.core.work.worked import MS, SECRET, WALL_MS, Worked
 

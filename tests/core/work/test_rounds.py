@@ -2,13 +2,14 @@
 
 from random import Random
 
-from goqueue.core.calls import Reply
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.wishes import AskNode, Wishes
+from goqueue.core.requests.internal import AskNode
+from goqueue.core.requests.queues import EndPoll, LeasedBatches, LeaseRun, PolledWork, PollWork, ReceiptRun, ReleaseWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.nodes import Nodes
 from goqueue.core.work.rounds import Rounds
-from goqueue.core.work.verbs import EndPoll, LeasedBatches, LeaseRun, PolledWork, PollWork, ReceiptRun, ReleaseWork
 from tests.core.far_topics import led_by, move
 
 MS = 1_000_000

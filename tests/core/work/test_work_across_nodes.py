@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.groups.verbs import (
+from goqueue.core.requests.groups import (
     DeleteGroup,
     FetchOffsets,
     GroupMode,
@@ -19,11 +19,7 @@ from goqueue.core.groups.verbs import (
     ResetOffsets,
     ResetTo,
 )
-from goqueue.core.verbs import Code, CreateTopic, DeleteTopic, Refusal
-from goqueue.core.work import rounds
-from goqueue.core.work.leader import WorkLeader
-from goqueue.core.work.receipts import spelled_receipt
-from goqueue.core.work.verbs import (
+from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
     LanesMeasured,
@@ -39,6 +35,11 @@ from goqueue.core.work.verbs import (
     WorkDone,
     WorkMeasured,
 )
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.topics import CreateTopic, DeleteTopic
+from goqueue.core.work import rounds
+from goqueue.core.work.leader import WorkLeader
+from goqueue.core.work.receipts import spelled_receipt
 from tests.core.grouped_cluster import GroupedCluster, S, found_in, place_of
 
 NODES = ["n1", "n2", "n3"]

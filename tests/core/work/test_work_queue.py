@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work.counts import Counts
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.proving import Outcome
 from goqueue.core.work.receipts import STEM_LETTERS, Seal, ending_of, read_receipt, read_stem, spelled_receipt
 from goqueue.core.work.settings import WorkSettings
-from goqueue.core.work.verbs import ReceiptRun
 from tests.core.seeded_secrets import seal_of
 from tests.core.work.worked import ABSENT, MS, SECRET, Worked, attempts, spelled
 

@@ -9,13 +9,13 @@ from attrs import define, field
 
 from goqueue.core.clock import Clock
 from goqueue.core.errors import ProtocolError
+from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.work.lanes import LaneIndex
 from goqueue.core.work.plan import Offers
 from goqueue.core.work.proving import Answer, Outcome
 from goqueue.core.work.queue import Grant, WorkQueue
 from goqueue.core.work.receipts import Seal, read_receipt, spelled_receipt
 from goqueue.core.work.settings import WorkSettings
-from goqueue.core.work.verbs import ReceiptRun
 from tests.core.seeded_secrets import seal_of
 
 MS = 1_000_000

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import Due
+from goqueue.core.requests.messages import Due
 from goqueue.proto import v1
 from goqueue.proto.wire import WireError
 from goqueue.transports.client.envelopes import publish_front, publish_head, read_publish_reply

@@ -6,8 +6,8 @@ from grpclib.exceptions import GRPCError
 
 from goqueue import errors
 from goqueue.core.client.membership import Membership, Standing
-from goqueue.core.groups.verbs import GroupMode, JoinGroup
-from goqueue.core.verbs import Outcome
+from goqueue.core.requests.groups import GroupMode, JoinGroup
+from goqueue.core.requests.refusals import Outcome
 from goqueue.proto import v1
 from goqueue.transports.client.commits import Commits
 from goqueue.transports.client.connection import connect

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.client.work_session import GrantCredit, WorkRequest
-from goqueue.core.groups.verbs import GroupMode, JoinGroup, LeaveGroup
-from goqueue.core.verbs import Refusal
-from goqueue.core.work.verbs import AckWork, ExtendWork, NackWork, ReceiptRun, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.groups import GroupMode, JoinGroup, LeaveGroup
+from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, ReceiptRun, RejectWork, ReleaseWork, WorkDone
+from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import v1
 from goqueue.transports.client.errors import CODEC
 from goqueue.transports.client.work_envelopes import Leased, StreamBroken, consume_body, read_consume_reply

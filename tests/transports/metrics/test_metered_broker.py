@@ -5,24 +5,15 @@ from pathlib import Path
 
 import trio
 
-from goqueue.core.calls import Reply
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup, Polled, PollGroup
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import (
-    Caller,
-    Code,
-    CreateTopic,
-    Fetch,
-    Fetched,
-    ListTopics,
-    NewRecord,
-    Publish,
-    PublishBatch,
-    PublishReply,
-    Refusal,
-)
-from goqueue.core.work.verbs import PolledWork, PollWork
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, Polled, PollGroup
+from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply
+from goqueue.core.requests.queues import PolledWork, PollWork
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.topics import CreateTopic, ListTopics
 from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters, Consumed
 from tests.transports.running import running_broker

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Code, NewRecord
+from goqueue.core.requests.messages import NewRecord
+from goqueue.core.requests.refusals import Code
 from goqueue.transports.rest.bodies import MessageDraft, MessagesDraft
 from goqueue.transports.rest.contents import LANES, PRIORITIES, message_view, new_record, new_records
 from goqueue.transports.rest.decoding import decode_body, flag, span_ns, whole_number

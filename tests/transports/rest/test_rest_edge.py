@@ -8,8 +8,10 @@ import pytest
 import trio
 
 from goqueue import __version__
-from goqueue.core.calls import Reply, Request
-from goqueue.core.verbs import Caller, Code, Refusal
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
 from goqueue.transports.rest.edge import Rest
 from goqueue.transports.rest.exchange import Answer, Question
 

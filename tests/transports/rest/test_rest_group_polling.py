@@ -8,9 +8,9 @@ import httpx
 import pytest
 import trio
 
-from goqueue.core.groups.verbs import PolledBatches
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
+from goqueue.core.requests.groups import PolledBatches
 from goqueue.transports.rest.polling import Harvest
 from goqueue.transports.rest.reading import CONTENT_BYTES_MAX
 from tests.transports.rest.group_client import (

@@ -6,7 +6,7 @@ import pytest
 
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
-from goqueue.core.verbs import Fetched
+from goqueue.core.requests.messages import Fetched
 from goqueue.transports.rest.errors import RestError, error_body
 from goqueue.transports.rest.reading import records
 from goqueue.transports.rest.times import written_time

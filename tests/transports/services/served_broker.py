@@ -13,12 +13,14 @@ import pytest
 import trio
 from attrs import Factory, define
 
-from goqueue.core.calls import Reply, Request
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import BatchBuilder
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import Caller, CreateTopic
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request
+from goqueue.core.requests.topics import CreateTopic
 from goqueue.proto import v1
 from goqueue.storage.files import FileDisk, RealFile
 from goqueue.transports.http2.limits import Limits

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from goqueue.core.groups.verbs import GroupMode, Joined, JoinGroup
-from goqueue.core.verbs import Caller, Code, Refusal
-from goqueue.core.work.verbs import AckWork, PolledWork, PollWork, ReceiptRun, WorkDone
+from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
+from goqueue.core.requests.queues import AckWork, PolledWork, PollWork, ReceiptRun, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.transports.services.gathering import AckGathering
 from tests.transports.services.group_member import publish
 from tests.transports.services.served_broker import CALLER, ServedBroker, with_broker

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.core.records.varint import INT64_MAX
-from goqueue.core.work.verbs import LeasedBatches, LeaseRun, PolledWork
+from goqueue.core.requests.queues import LeasedBatches, LeaseRun, PolledWork
 from goqueue.proto import v1, work
 from goqueue.proto.codec import StrictCodec
 from goqueue.transports.services.leased import leased_head

@@ -14,8 +14,8 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.core.groups.verbs import DescribeGroup, GroupReply
-from goqueue.core.verbs import PublishBatch
+from goqueue.core.requests.groups import DescribeGroup, GroupReply
+from goqueue.core.requests.messages import PublishBatch
 from goqueue.proto import v1
 from goqueue.proto.codec import StrictCodec
 from goqueue.transports.http2.limits import KIB, SECOND_NS, Limits

@@ -8,7 +8,7 @@ import pytest
 import trio
 from google.rpc import status_pb2
 
-from goqueue.core.verbs import Code
+from goqueue.core.requests.refusals import Code
 from goqueue.proto import v1
 from goqueue.transports.services.reading import ROOM_BYTES_LEAST
 from tests.transports.services.served_broker import Client, ServedBroker, batch, failure, values, with_broker

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from goqueue.core.records.record import iterate
-from goqueue.core.verbs import DescribeNode, NodeReply
+from goqueue.core.requests.nodes import DescribeNode, NodeReply
 from goqueue.proto import v1
 from goqueue.transports.grpc.service import GrpcLimits
 from tests.transports.services.served_broker import (

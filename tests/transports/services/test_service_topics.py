@@ -6,7 +6,7 @@ import grpc
 import pytest
 from google.rpc import status_pb2
 
-from goqueue.core.verbs import Code, Refusal
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import v1
 from goqueue.transports.services.refusals import STATUS, refused
 from tests.transports.services.served_broker import Client, Setting, against, failure

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.verbs import Code, Refusal
-from goqueue.core.work.verbs import AckWork, ReceiptRefusal, ReceiptRun, WorkDone
+from goqueue.core.requests.queues import AckWork, ReceiptRefusal, ReceiptRun, WorkDone
+from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.transports.services.settling import RECEIPTS_TOGETHER, Sheaf
 
 WHY = Refusal(Code.RECEIPT_EXPIRED, "somebody else has it")

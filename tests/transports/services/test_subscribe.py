@@ -9,7 +9,9 @@ import grpc
 import pytest
 import trio
 
-from goqueue.core.verbs import Code, CreateTopic, DeleteTopic, PublishBatch
+from goqueue.core.requests.messages import PublishBatch
+from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.topics import CreateTopic, DeleteTopic
 from goqueue.proto import v1
 from goqueue.transports.http2.limits import KIB, SECOND_NS, Limits
 from goqueue.transports.trio_grpc_client import TrioStub, open_channel

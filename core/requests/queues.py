@@ -8,17 +8,20 @@ offset behind it (`receipts.spelled_receipt`), and `read_receipt` takes that apa
 empty or the member that they were given to. Without it, whoever has a receipt may use it.
 """
 
+from functools import partial
+
 from attrs import define, field
 
-from goqueue.core.groups.verbs import OffsetChange
 from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.groups import OffsetChange
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Row, Service
 
 
 @define
-class PollWork:
+class PollWork(Request):
     """Lease what comes next to a member, once there is anything or after `wait_ns`; also a heartbeat.
 
     At most `messages_max` messages, in batches of `bytes_max` in all, save that a first one comes whole. The lease
@@ -74,7 +77,7 @@ class PolledWork:
 
 
 @define
-class AckWork:
+class AckWork(Request):
     """These messages are done. To say so twice is no mistake."""
 
     receipts: list[ReceiptRun]
@@ -83,7 +86,7 @@ class AckWork:
 
 
 @define
-class NackWork:
+class NackWork(Request):
     """These are to be tried again: after a delay, or what their attempts ask for when it is None."""
 
     receipts: list[ReceiptRun]
@@ -94,7 +97,7 @@ class NackWork:
 
 
 @define
-class RejectWork:
+class RejectWork(Request):
     """These are never to be tried again; they become dead letters, or are dropped where the topic has none."""
 
     receipts: list[ReceiptRun]
@@ -104,7 +107,7 @@ class RejectWork:
 
 
 @define
-class ExtendWork:
+class ExtendWork(Request):
     """The leases of these are to last for a span from now, longer or shorter than they would have."""
 
     receipts: list[ReceiptRun]
@@ -114,7 +117,7 @@ class ExtendWork:
 
 
 @define
-class ReleaseWork:
+class ReleaseWork(Request):
     """These were not begun: somebody else may have them, and the attempt does not count."""
 
     receipts: list[ReceiptRun]
@@ -148,7 +151,7 @@ class WorkDone:
 
 
 @define
-class MeasureWork:
+class MeasureWork(Request):
     """What there is to count of work queues, of so many groups and topics one by one; makes nothing.
 
     It is of the partitions that this node leads, or of those of all nodes that can be asked.
@@ -206,7 +209,7 @@ class WorkMeasured:
 
 
 @define
-class MeasureLanes:
+class MeasureLanes(Request):
     """The lanes of the partitions of a topic, or of all topics that have work queues; makes nothing.
 
     It is of the partitions that this node leads, or of those of all nodes that can be asked.
@@ -224,11 +227,8 @@ class LanesMeasured:
     topics: dict[str, dict[int, list[LaneMeasure]]]
 
 
-# --- what nodes ask each other
-
-
 @define
-class EndPoll:
+class EndPoll(Request):
     """The polls of a member that belong to a round are to be answered with what they have. Answered None."""
 
     group: str
@@ -237,7 +237,7 @@ class EndPoll:
 
 
 @define
-class DescribeQueues:
+class DescribeQueues(Request):
     """How far a group's queues on some topics have come, of the partitions that are led there."""
 
     group: str
@@ -266,7 +266,7 @@ class QueuesTold:
 
 
 @define
-class ResetQueues:
+class ResetQueues(Request):
     """Have a group's queues on some partitions of a topic go on as the changes say; answered with these.
 
     A dry run only says whether that can be, and what they would change.
@@ -278,17 +278,20 @@ class ResetQueues:
     dry_run: bool = False
 
 
-WorkRequest = (
-    PollWork
-    | AckWork
-    | NackWork
-    | RejectWork
-    | ExtendWork
-    | ReleaseWork
-    | MeasureWork
-    | MeasureLanes
-    | EndPoll
-    | DescribeQueues
-    | ResetQueues
+_row = partial(Row, audience=Audience.CLIENT, service=Service.QUEUES, resource=Resource.GROUP)
+_look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
+ROWS = (
+    # Whatever a poll leased goes to others when nobody hears the answer.
+    _look(PollWork, 150, PolledWork, Operation.READ, "group", measured=True),
+    _row(AckWork, 151, WorkDone, Operation.READ, "group", repeat=Repeat.ELSEWHERE),
+    _row(NackWork, 152, WorkDone, Operation.READ, "group"),
+    _row(RejectWork, 153, WorkDone, Operation.READ, "group"),
+    _row(ExtendWork, 154, WorkDone, Operation.READ, "group", repeat=Repeat.ELSEWHERE),
+    _row(ReleaseWork, 155, WorkDone, Operation.READ, "group"),
+    _look(MeasureWork, 156, WorkMeasured, Operation.DESCRIBE, ""),
+    _look(MeasureLanes, 157, LanesMeasured, Operation.DESCRIBE, "topic", resource=Resource.TOPIC),
+    _row(EndPoll, 158, NOTHING, Operation.ACT, "group", audience=Audience.PEER),
+    _look(DescribeQueues, 159, QueuesTold, Operation.ACT, "group", audience=Audience.PEER),
+    _row(ResetQueues, 160, OffsetChange, Operation.ACT, "group", many=True, audience=Audience.PEER),
 )
-WorkAnswer = PolledWork | WorkDone | WorkMeasured | LanesMeasured | QueuesTold | list[OffsetChange] | Refusal | None
+"""The rows of this area."""

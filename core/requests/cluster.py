@@ -1,23 +1,23 @@
 """What nodes and operators ask of the controller, and what they are answered.
 
-All of it but `DescribeCluster` and `MeasureCluster`, which any node answers from what it knows, goes to the controller.
 What changes the agreed state is answered when the change is agreed on; `NodeHeartbeat` and `DescribeReassignments`
-change nothing and are answered from the controller's memory.
+change nothing and are answered from the controller's memory. `DescribeCluster` and `MeasureCluster` are answered by any
+node from what it knows.
 """
+
+from functools import partial
 
 from attrs import define, field
 
 from goqueue.core.cluster.records import Standing
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
 
 # The incarnation of a node that is not registered.
 UNKNOWN = -1
 
-# --- nodes of their own accord
-
 
 @define
-class RegisterNode:
+class RegisterNode(Request):
     """A node has begun, or was told that it is not known: answered `RegisteredReply` when all know it.
 
     From then on it is in none of the ISRs in which another node is, so it leads nothing with a tail that it lost.
@@ -74,7 +74,7 @@ class LogEnd:
 
 
 @define
-class NodeHeartbeat:
+class NodeHeartbeat(Request):
     """A node lives; answered `NodeHeartbeatReply` at once."""
 
     node_id: str
@@ -101,7 +101,7 @@ class NodeHeartbeatReply:
 
 
 @define
-class LeaveNode:
+class LeaveNode(Request):
     """A node is about to stop as planned: others lead what it leads, and it leaves the ISRs. Answered `LeaveReply`."""
 
     node_id: str
@@ -136,7 +136,7 @@ class IsrChange:
 
 
 @define
-class AlterIsr:
+class AlterIsr(Request):
     """A leader sees other replicas in sync than are agreed on; answered None when at least one change is made.
 
     Every change that is made raises the version of the place, even where the ISR stays as it was. One that is not made
@@ -146,20 +146,6 @@ class AlterIsr:
     node_id: str
     incarnation: int
     changes: list[IsrChange]
-
-
-# --- operators
-
-
-@define
-class AddPartitions:
-    """Let a topic have so many partitions from here on. Answered None.
-
-    Keys go to the partitions that were there before, as the topic's `key_partitions` says, until that is altered.
-    """
-
-    name: str
-    partitions: int
 
 
 @define
@@ -172,14 +158,14 @@ class ReplicaMove:
 
 
 @define
-class Reassign:
+class Reassign(Request):
     """Bring partitions to other nodes; answered None when that has begun (all moves of a request, or none)."""
 
     moves: list[ReplicaMove]
 
 
 @define
-class DescribeReassignments:
+class DescribeReassignments(Request):
     """The moves under way: answered `ReassignmentsReply`."""
 
 
@@ -205,7 +191,7 @@ class ReassignmentsReply:
 
 
 @define
-class Drain:
+class Drain(Request):
     """Let a node lead nothing (or, `is_on` false, lead again); it keeps its replicas. Answered `DrainReply`."""
 
     node_id: str
@@ -220,7 +206,7 @@ class DrainReply:
 
 
 @define
-class ElectLeaders:
+class ElectLeaders(Request):
     """Let the first replicas lead where they are in sync: of one partition, one topic or all. Answered `ElectReply`.
 
     Where that is `unclean`, it is of one partition that nobody leads: a replica leads that may lack what was
@@ -242,7 +228,7 @@ class ElectReply:
 
 
 @define
-class ForgetNode:
+class ForgetNode(Request):
     """A dead node will not come back: its replicas go to others. Answered None.
 
     Where nobody else has all of a partition the request is refused, unless `accept_loss` says that what only that node
@@ -254,7 +240,7 @@ class ForgetNode:
 
 
 @define
-class ReadmitNode:
+class ReadmitNode(Request):
     """A dead node has lost its data folder: let it come back with an empty one. Answered None.
 
     It keeps its replicas, which are empty and in no ISR. Where nobody else has all of a partition the request is
@@ -266,7 +252,7 @@ class ReadmitNode:
 
 
 @define
-class DescribeCluster:
+class DescribeCluster(Request):
     """Nodes, who of them decides, and whether all partitions are well: answered `ClusterReply`."""
 
 
@@ -333,7 +319,7 @@ class ClusterReply:
 
 
 @define
-class MeasureCluster:
+class MeasureCluster(Request):
     """The cluster's figures as the asked node sees them: answered `ClusterFigures`."""
 
 
@@ -363,30 +349,29 @@ class ClusterFigures:
     replication_lag: dict[str, int] = field(factory=dict)
 
 
-ClusterRequest = (
-    RegisterNode
-    | NodeHeartbeat
-    | LeaveNode
-    | AlterIsr
-    | AddPartitions
-    | Reassign
-    | DescribeReassignments
-    | Drain
-    | ElectLeaders
-    | ForgetNode
-    | ReadmitNode
-    | DescribeCluster
-    | MeasureCluster
+_row = partial(
+    Row,
+    audience=Audience.CLIENT,
+    service=Service.METADATA,
+    resource=Resource.CLUSTER,
+    route=Route.CONTROLLER,
+    repeat=Repeat.ALWAYS,
+    about_peers=True,
 )
-ClusterAnswer = (
-    RegisteredReply
-    | NodeHeartbeatReply
-    | LeaveReply
-    | ReassignmentsReply
-    | DrainReply
-    | ElectReply
-    | ClusterReply
-    | ClusterFigures
-    | Refusal
-    | None
+_peer = partial(_row, audience=Audience.PEER, about_peers=False)
+_look = partial(_row, service=Service.CONTROLLER, changes=False)
+ROWS = (
+    _peer(RegisterNode, 200, RegisteredReply, Operation.ACT, "node_id"),
+    _peer(NodeHeartbeat, 201, NodeHeartbeatReply, Operation.ACT, "node_id", service=Service.CONTROLLER),
+    _peer(LeaveNode, 202, LeaveReply, Operation.ACT, "node_id"),
+    _peer(AlterIsr, 203, NOTHING, Operation.ACT, "node_id"),
+    _row(Reassign, 205, NOTHING, Operation.ALTER, ""),
+    _look(DescribeReassignments, 206, ReassignmentsReply, Operation.DESCRIBE, ""),
+    _row(Drain, 207, DrainReply, Operation.ALTER, "node_id"),
+    _row(ElectLeaders, 208, ElectReply, Operation.ALTER, "topic"),
+    _row(ForgetNode, 209, NOTHING, Operation.ALTER, "node_id"),
+    _look(DescribeCluster, 210, ClusterReply, Operation.DESCRIBE, "", route=Route.HERE),
+    _look(MeasureCluster, 211, ClusterFigures, Operation.DESCRIBE, "", route=Route.HERE),
+    _row(ReadmitNode, 212, NOTHING, Operation.ALTER, "node_id"),
 )
+"""The rows of this area."""

@@ -5,10 +5,11 @@ it that was sent back or purged is settled, and no longer one.
 """
 
 from enum import StrEnum
+from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Row, Service
 
 
 @define
@@ -25,7 +26,7 @@ class Sieve:
 
 
 @define
-class BrowseDead:
+class BrowseDead(Request):
     """Dead letters in a topic, oldest first by partition; `after` is where a page before this ended.
 
     `only` is the one partition that another node asks for, -1 for all.
@@ -69,7 +70,7 @@ class DeadLetters:
 
 
 @define
-class ListDeadTopics:
+class ListDeadTopics(Request):
     """The topics of dead letters, and how many there are in each."""
 
 
@@ -82,7 +83,7 @@ class DeadTopic:
 
 
 @define
-class StartRedrive:
+class StartRedrive(Request):
     """Send dead letters of a topic back to where each came from, or to the topic `to`; of those there are now.
 
     At most `limit` of them and `rate` a second, no bound for 0. `dry_run` says how many it would be.
@@ -97,7 +98,7 @@ class StartRedrive:
 
 
 @define
-class PurgeDead:
+class PurgeDead(Request):
     """Drop dead letters of a topic, of those there are now."""
 
     topic: str
@@ -106,21 +107,21 @@ class PurgeDead:
 
 
 @define
-class DescribeRedrive:
+class DescribeRedrive(Request):
     """How far a redrive or a purge has come."""
 
     redrive_id: str
 
 
 @define
-class ListRedrives:
+class ListRedrives(Request):
     """All redrives and purges that are remembered, the newest first."""
 
     topic: str = ""
 
 
 @define
-class CancelRedrive:
+class CancelRedrive(Request):
     """Stop a redrive; what was sent back stays so."""
 
     redrive_id: str
@@ -159,11 +160,8 @@ class RedriveReply:
     error: str = ""
 
 
-# --- what nodes ask of each other
-
-
 @define
-class CountDead:
+class CountDead(Request):
     """Where the letters begin and end in the partitions of a topic that the node leads, and how many are left."""
 
     topic: str
@@ -179,7 +177,7 @@ class DeadCounts:
 
 
 @define
-class FindMoved:
+class FindMoved(Request):
     """Whether a partition has the batch of a move, by its producer and first sequence."""
 
     topic: str
@@ -197,7 +195,7 @@ class Moved:
 
 
 @define
-class CarryOn:
+class CarryOn(Request):
     """Work on a redrive in one partition, for a while or until told again, and say how far it is.
 
     `job` is the record of it, `room` how many letters of the partition may match, and `is_over` ends it.
@@ -222,16 +220,18 @@ class Carried:
     trouble: str = ""
 
 
-DeadRequest = (
-    BrowseDead
-    | ListDeadTopics
-    | StartRedrive
-    | PurgeDead
-    | DescribeRedrive
-    | ListRedrives
-    | CancelRedrive
-    | CountDead
-    | FindMoved
-    | CarryOn
+_row = partial(Row, audience=Audience.CLIENT, service=Service.DEAD_LETTERS, resource=Resource.TOPIC)
+_look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
+ROWS = (
+    _look(BrowseDead, 180, DeadLetters, Operation.READ, "topic"),
+    _look(ListDeadTopics, 181, DeadTopic, Operation.DESCRIBE, "", many=True),
+    _row(StartRedrive, 182, RedriveReply, Operation.ALTER, "topic"),
+    _row(PurgeDead, 183, RedriveReply, Operation.DELETE, "topic"),
+    _look(DescribeRedrive, 184, RedriveReply, Operation.DESCRIBE, ""),
+    _look(ListRedrives, 185, RedriveReply, Operation.DESCRIBE, "topic", many=True),
+    _row(CancelRedrive, 186, RedriveReply, Operation.ALTER, ""),
+    _look(CountDead, 187, DeadCounts, Operation.ACT, "topic", audience=Audience.PEER),
+    _look(FindMoved, 188, Moved, Operation.ACT, "topic", audience=Audience.PEER),
+    _row(CarryOn, 189, Carried, Operation.ACT, "topic", audience=Audience.PEER),
 )
-DeadAnswer = DeadLetters | list[DeadTopic] | RedriveReply | list[RedriveReply] | DeadCounts | Moved | Carried | Refusal
+"""The rows of this area."""

@@ -5,12 +5,14 @@ tells: a member that sends it back with a watch is answered as soon as its assig
 """
 
 from enum import StrEnum
+from functools import partial
 
 from attrs import define, field
 
 from goqueue.core.histogram import Histogram
 from goqueue.core.records.varint import Readable
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
 
 Partitions = dict[str, list[int]]
 
@@ -40,11 +42,8 @@ class ResetTo(StrEnum):
     TIME = "time"
 
 
-# --- membership
-
-
 @define
-class JoinGroup:
+class JoinGroup(Request):
     """Become a member, or come back as one; an `eager` member learns its partitions from the answer to a join alone.
 
     Without a `member_id` the answer brings one. `instance_id` is a name that outlives the process: who joins with it
@@ -65,7 +64,7 @@ class JoinGroup:
 
 
 @define
-class GroupHeartbeat:
+class GroupHeartbeat(Request):
     """The member lives; of an eager one it also says that it follows the assignment of `generation`."""
 
     group: str
@@ -74,7 +73,7 @@ class GroupHeartbeat:
 
 
 @define
-class WatchGroup:
+class WatchGroup(Request):
     """A heartbeat that is answered when the member's assignment is not the one `seen`, or after `wait_ns`.
 
     Unless it `counts` it is none: whoever watches on a member's behalf says nothing of whether the member lives.
@@ -88,7 +87,7 @@ class WatchGroup:
 
 
 @define
-class LeaveGroup:
+class LeaveGroup(Request):
     """The member is gone, and its partitions are free at once."""
 
     group: str
@@ -96,7 +95,7 @@ class LeaveGroup:
 
 
 @define
-class RevokePartitions:
+class RevokePartitions(Request):
     """The member has let go of these partitions and will commit nothing more for them."""
 
     group: str
@@ -142,11 +141,8 @@ class RevokedPartitions:
     state: GroupState
 
 
-# --- messages
-
-
 @define
-class PollGroup:
+class PollGroup(Request):
     """What comes next in the member's partitions, once there is anything or after `wait_ns`; also a heartbeat.
 
     At most `records_max` messages, and batches of `bytes_max` in all, save that a first one comes whole. One poll at a
@@ -182,9 +178,6 @@ class Polled:
     rebalance_required: bool = False
 
 
-# --- offsets
-
-
 @define
 class PartitionOffset:
     """The next offset to be read of a partition."""
@@ -195,7 +188,7 @@ class PartitionOffset:
 
 
 @define
-class CommitOffsets:
+class CommitOffsets(Request):
     """The group has come this far; without a member only for a group that has none."""
 
     group: str
@@ -221,7 +214,7 @@ class CommittedOffsets:
 
 
 @define
-class FetchOffsets:
+class FetchOffsets(Request):
     """How far the group has come in some topics; in all that it has committed to or reads when there are none."""
 
     group: str
@@ -239,7 +232,7 @@ class GroupOffset:
 
 
 @define
-class ResetOffsets:
+class ResetOffsets(Request):
     """Go on from somewhere else, in partitions that nobody reads; all of the topic's when none are named.
 
     For a time, `at_ms` in milliseconds since 1970, `found` holds the offset of the first message at or after it by
@@ -265,11 +258,8 @@ class OffsetChange:
     after: int
 
 
-# --- the group
-
-
 @define
-class AlterGroup:
+class AlterGroup(Request):
     """Change settings of a group; None takes one back to its default."""
 
     group: str
@@ -277,26 +267,26 @@ class AlterGroup:
 
 
 @define
-class ListGroups:
+class ListGroups(Request):
     """All groups."""
 
 
 @define
-class DescribeGroup:
+class DescribeGroup(Request):
     """One group."""
 
     group: str
 
 
 @define
-class DescribeRebalances:
+class DescribeRebalances(Request):
     """What rebalances there were: of a group, or of all when none is named."""
 
     group: str = ""
 
 
 @define
-class MeasureGroups:
+class MeasureGroups(Request):
     """What there is to count of groups, for whoever draws curves of it; of so many of them one by one.
 
     Of two groups the one with members comes first. It is answered with what is known at once, and makes nothing.
@@ -308,7 +298,7 @@ class MeasureGroups:
 
 
 @define
-class DeleteGroup:
+class DeleteGroup(Request):
     """Remove a group without members, and its offsets."""
 
     group: str
@@ -409,35 +399,25 @@ class GroupsMeasured:
     offsets_max: int = 0
 
 
-GroupRequest = (
-    JoinGroup
-    | GroupHeartbeat
-    | WatchGroup
-    | LeaveGroup
-    | RevokePartitions
-    | PollGroup
-    | CommitOffsets
-    | FetchOffsets
-    | ResetOffsets
-    | AlterGroup
-    | ListGroups
-    | DescribeGroup
-    | DescribeRebalances
-    | MeasureGroups
-    | DeleteGroup
+_row = partial(Row, audience=Audience.CLIENT, service=Service.GROUPS, resource=Resource.GROUP, route=Route.COORDINATOR)
+_look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
+ROWS = (
+    _row(JoinGroup, 120, Joined, Operation.READ, "group"),
+    _row(GroupHeartbeat, 121, GroupBeat, Operation.READ, "group", repeat=Repeat.ELSEWHERE),
+    _look(WatchGroup, 122, GroupBeat, Operation.READ, "group"),
+    _row(LeaveGroup, 123, NOTHING, Operation.READ, "group", repeat=Repeat.ELSEWHERE),
+    _row(RevokePartitions, 124, RevokedPartitions, Operation.READ, "group", repeat=Repeat.ELSEWHERE),
+    # A poll moves the member's place, which is in the memory of the coordinator: that one would skip what was in the
+    # answer that is lost. Another process knows nothing of the place.
+    _row(PollGroup, 125, Polled, Operation.READ, "group", repeat=Repeat.ELSEWHERE, changes=False, measured=True),
+    _row(CommitOffsets, 126, CommittedOffsets, Operation.READ, "group", repeat=Repeat.ELSEWHERE),
+    _look(FetchOffsets, 127, GroupOffset, Operation.DESCRIBE, "group", many=True),
+    _row(ResetOffsets, 128, OffsetChange, Operation.ALTER, "group", many=True),
+    _row(AlterGroup, 129, GroupReply, Operation.ALTER, "group"),
+    _look(ListGroups, 130, GroupReply, Operation.DESCRIBE, "", many=True),
+    _look(DescribeGroup, 131, GroupReply, Operation.DESCRIBE, "group"),
+    _look(DescribeRebalances, 132, RebalancesReply, Operation.DESCRIBE, "group"),
+    _look(MeasureGroups, 133, GroupsMeasured, Operation.DESCRIBE, "", route=Route.HERE),
+    _row(DeleteGroup, 134, NOTHING, Operation.DELETE, "group"),
 )
-GroupAnswer = (
-    Joined
-    | GroupBeat
-    | RevokedPartitions
-    | Polled
-    | CommittedOffsets
-    | list[GroupOffset]
-    | list[OffsetChange]
-    | list[GroupReply]
-    | GroupReply
-    | RebalancesReply
-    | GroupsMeasured
-    | Refusal
-    | None
-)
+"""The rows of this area."""

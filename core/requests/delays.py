@@ -1,14 +1,16 @@
 """What is asked of delayed messages, and answered: one is known by its partition and its offset in the schedule."""
 
+from functools import partial
+
 from attrs import define, field
 
 from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
-from goqueue.core.verbs import Refusal
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
 
 
 @define
-class ListDelayed:
+class ListDelayed(Request):
     """Messages of a topic that are not due, the first due first; `after` is the last one of a page before this."""
 
     topic: str
@@ -17,7 +19,7 @@ class ListDelayed:
 
 
 @define
-class GetDelayed:
+class GetDelayed(Request):
     """One delayed message, with what is in it."""
 
     topic: str
@@ -26,7 +28,7 @@ class GetDelayed:
 
 
 @define
-class CancelDelayed:
+class CancelDelayed(Request):
     """Never deliver a message."""
 
     topic: str
@@ -35,7 +37,7 @@ class CancelDelayed:
 
 
 @define
-class RescheduleDelayed:
+class RescheduleDelayed(Request):
     """Deliver a message at another time: so much from now, or at a time in milliseconds since 1970."""
 
     topic: str
@@ -46,7 +48,7 @@ class RescheduleDelayed:
 
 
 @define
-class MeasureDelays:
+class MeasureDelays(Request):
     """What there is to count of delayed messages; makes nothing."""
 
 
@@ -91,6 +93,13 @@ class DelaysMeasured:
     timers: int = 0
 
 
-DelayRequest = ListDelayed | GetDelayed | CancelDelayed | RescheduleDelayed | MeasureDelays
-# None answers a cancellation.
-DelayAnswer = DelayedMessages | DelayedMessage | DelaysMeasured | Refusal | None
+_row = partial(Row, audience=Audience.CLIENT, service=Service.DELAYS, resource=Resource.TOPIC)
+_look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
+ROWS = (
+    _look(ListDelayed, 170, DelayedMessages, Operation.DESCRIBE, "topic"),
+    _look(GetDelayed, 171, DelayedMessage, Operation.READ, "topic", route=Route.PARTITION),
+    _row(CancelDelayed, 172, NOTHING, Operation.WRITE, "topic", route=Route.PARTITION),
+    _row(RescheduleDelayed, 173, DelayedMessage, Operation.WRITE, "topic", route=Route.PARTITION),
+    _look(MeasureDelays, 174, DelaysMeasured, Operation.DESCRIBE, ""),
+)
+"""The rows of this area."""
