@@ -37,6 +37,7 @@ from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.quorum.quorum import Tuning
 from goqueue.core.quorum.voter_id import node_of, voter_id
 from goqueue.core.ready import Letter, SaveVote
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import InitProducer
 from goqueue.core.requests.metadata import ExtendProducerIds
 from goqueue.core.requests.refusals import Code, Refusal
@@ -109,12 +110,12 @@ class Agreement:
         self._journal = Journal(METADATA_STREAM, metadata_config(thresholds), clock, own_id, tuning, random, vet)
         self._quorum = self._journal.quorum
         self._applied = Applied()
-        self._waiting: deque[tuple[int | None, object]] = deque()
+        self._waiting: deque[tuple[Call | None, object]] = deque()
         self._proposals = Proposals()
         self._ids = ProducerIdSupply()
         self._answers: list[Answer] = []
         # Who asked what of the quorum, by the number that it was asked under.
-        self._asked: dict[int, int | None] = {}
+        self._asked: dict[int, Call | None] = {}
         self._asked_count = 0
         self._had_office = False
         self.is_current = False
@@ -228,7 +229,7 @@ class Agreement:
         self._journal.disk_failed(now, why)
         refusal = Refusal(Code.UNAVAILABLE, f"the metadata log has lost its disk: {why}", retry_after_ms=1000)
         for pending in self._proposals.failed():
-            self._refuse(pending.to, pending.request, pending.refusal or refusal.in_doubt())
+            self._refuse(pending.call, pending.request, pending.refusal or refusal.in_doubt())
         self._refuse_waiting(refusal)
         self._after(now)
 
@@ -256,23 +257,23 @@ class Agreement:
 
     # --- requests
 
-    def ask(self, now: int, to: int | None, request: object) -> None:
+    def ask(self, now: int, call: Call | None, request: object) -> None:
         """Put a request in line; it is answered when it is agreed on, or will not be."""
         if not self._leads and not self._quorum.tuning.is_alone:
-            self._answers.append((to, not_controller(self.controller)))
+            self._answers.append((call, not_controller(self.controller)))
         elif isinstance(request, AddVoter | RemoveVoter | MoveController | Confirm):
             self._asked_count += 1
-            self._asked[self._asked_count] = to
+            self._asked[self._asked_count] = call
             self._quorum.ask(now, self._asked_count, request)
             self._after(now)
         elif isinstance(request, InitProducer):
-            assert to is not None
-            self._ids.ask(to)
+            assert call is not None
+            self._ids.ask(call)
         elif len(self._waiting) < _WAITING_MAX:
-            self._waiting.append((to, request))
+            self._waiting.append((call, request))
         else:
             refusal = Refusal(Code.UNAVAILABLE, "too many changes are waiting", retry_after_ms=1000)
-            self._answers.append((to, refusal))
+            self._answers.append((call, refusal))
 
     def proceed(self, now: int) -> None:
         """Plan what waits, if it is this node's to plan and nothing is under way."""
@@ -306,11 +307,11 @@ class Agreement:
         state, last, count = self.state, -1, 0
         while self._waiting and count < _PLANNED_MAX:
             count += 1
-            to, request = self._waiting.popleft()
+            call, request = self._waiting.popleft()
             planned = self._plans[type(request)](state, request, self._clock.wall_ms(now))
             # A block of ids is either ours or nobody's: that it took long is no reason to order another.
             due = _NEVER if isinstance(request, ExtendProducerIds) else now + self._request_ns
-            pending = Pending(to, request, self.term, due)
+            pending = Pending(call, request, self.term, due)
             if isinstance(planned, Refusal):
                 pending.refusal = planned
             elif planned:
@@ -332,22 +333,22 @@ class Agreement:
 
     def _answer_at_once(self, pending: Pending) -> None:
         if pending.refusal is not None:
-            self._refuse(pending.to, pending.request, pending.refusal)
+            self._refuse(pending.call, pending.request, pending.refusal)
         else:
-            self._answers.append((pending.to, Agreed(pending.request)))
+            self._answers.append((pending.call, Agreed(pending.request)))
 
-    def _refuse(self, to: int | None, request: object, refusal: Refusal) -> None:
+    def _refuse(self, call: Call | None, request: object, refusal: Refusal) -> None:
         if isinstance(request, ExtendProducerIds):
             # A block that comes after all is nobody's: whoever waits for an id has none.
             self._answers += self._ids.refused(refusal.undone())
         else:
-            self._answers.append((to, refusal))
+            self._answers.append((call, refusal))
 
     def _refuse_waiting(self, refusal: Refusal) -> None:
         self._proposals.drop_own()
         waiting, self._waiting = self._waiting, deque()
-        for to, request in waiting:
-            self._refuse(to, request, refusal)
+        for call, request in waiting:
+            self._refuse(call, request, refusal)
         self._answers += self._ids.refused(refusal)
 
     # --- what comes of it
@@ -379,7 +380,7 @@ class Agreement:
             entry = quorum.log.entries[applied.end - quorum.log.start]
             records = applied.apply(entry)
             for pending, answer in self._proposals.decided(entry.index, entry.term, self.controller):
-                passed_over = (pending.to, Refusal(Code.INVALID, "what was planned does not fit what is agreed"))
+                passed_over = (pending.call, Refusal(Code.INVALID, "what was planned does not fit what is agreed"))
                 self._decide(pending, answer if records is not None else passed_over, records or [])
             if entry.kind == SNAPSHOT and entry.index > quorum.log.start:
                 self._journal.forget_before(now, entry.index)
@@ -399,15 +400,15 @@ class Agreement:
     def _answer_asked(self) -> None:
         answers, self._quorum.answers = self._quorum.answers, []
         for number, why_not, is_begun in answers:
-            to = self._asked.pop(number)
+            call = self._asked.pop(number)
             if not why_not:
-                self._answers.append((to, None))
+                self._answers.append((call, None))
             elif is_begun:
-                self._answers.append((to, Refusal(Code.OUTCOME_UNKNOWN, why_not, retry_after_ms=1000)))
+                self._answers.append((call, Refusal(Code.OUTCOME_UNKNOWN, why_not, retry_after_ms=1000)))
             elif not self._leads:
-                self._answers.append((to, not_controller(self.controller)))
+                self._answers.append((call, not_controller(self.controller)))
             else:
-                self._answers.append((to, Refusal(Code.UNAVAILABLE, why_not, retry_after_ms=1000)))
+                self._answers.append((call, Refusal(Code.UNAVAILABLE, why_not, retry_after_ms=1000)))
 
     # --- time and output
 

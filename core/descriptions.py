@@ -10,6 +10,7 @@ from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.describe import why_offline
 from goqueue.core.led import Led
 from goqueue.core.node_options import NodeOptions
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.nodes import Check, DescribeNode, NodeReply
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
@@ -23,7 +24,7 @@ class Descriptions:
     _options: NodeOptions
     _led: Led
     _agreement: Agreement
-    _answer: Callable[[int | None, Reply], None]
+    _answer: Callable[[Call | None, Reply], None]
     # Since when there is the node.
     _started: int
     # None in a node that is alone.
@@ -31,7 +32,7 @@ class Descriptions:
     # Every partition that was there at the start has been looked at.
     _was_started: bool = False
 
-    def topics(self, _now: int, to: int, request: ListTopics | DescribeTopic | DescribePartitions) -> None:
+    def topics(self, _now: int, call: Call, request: ListTopics | DescribeTopic | DescribePartitions) -> None:
         """Say which topics there are, or what one is like."""
         reply = self._led.describe(request)
         if isinstance(request, DescribePartitions) and isinstance(reply, list):
@@ -45,15 +46,15 @@ class Descriptions:
                     part.why_offline = "" if placed.leader else why_offline(state, request.name, part.partition, placed)
                 if isinstance(part, PartitionReply) and part.leader in nodes and part.leader != self._options.node_id:
                     part.leader_address = nodes[part.leader].grpc
-        self._answer(to, reply)
+        self._answer(call, reply)
 
-    def node(self, now: int, to: int, _request: DescribeNode) -> None:
+    def node(self, now: int, call: Call, _request: DescribeNode) -> None:
         """Say what this node is, and whether clients should be sent to it."""
         topics, size_bytes = [*self._led.public()], self._led.size_bytes()
         name, version = self._options.node_id, self._options.version
         uptime_ns = now - self._started
         checks, replaced = self._checks(now), self._led.timestamps_replaced
-        self._answer(to, NodeReply(name, version, uptime_ns, len(topics), size_bytes, topics, checks, replaced))
+        self._answer(call, NodeReply(name, version, uptime_ns, len(topics), size_bytes, topics, checks, replaced))
 
     def _checks(self, now: int) -> list[Check]:
         led, attendance = self._led, self._attendance
@@ -66,7 +67,7 @@ class Descriptions:
             checks.append(Check("cluster", attendance.absence(now)))
         return checks
 
-    def alone(self, _now: int, to: int, request: Request) -> None:
+    def alone(self, _now: int, call: Call, request: Request) -> None:
         """Say of a node that is alone what others say of a cluster."""
         options = self._options
-        self._answer(to, alone.answer(options.node_id, options.version, self._agreement.state, request))
+        self._answer(call, alone.answer(options.node_id, options.version, self._agreement.state, request))

@@ -29,6 +29,7 @@ from goqueue.core.ready import Open, Remove, SaveVote
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
 from goqueue.core.replication.roles import demoted, promoted
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import ProducerReply, Side
 from goqueue.core.requests.metadata import AddSide, FinishDelete, MakeOwnTopic
 from goqueue.core.requests.refusals import Code, Refusal
@@ -45,7 +46,7 @@ class Follower:
     """Who makes something of what is led, by what it is to be called for."""
 
     # Tell whoever asked.
-    answer: Callable[[int | None, Reply], None]
+    answer: Callable[[Call | None, Reply], None]
     # A stream can be written: for the first time, again after its disk failed, or as a new leader does.
     arrived: Callable[[int, Partition, bool], None]
     # A stream is followed from here on, or again after its disk failed.
@@ -88,7 +89,7 @@ class Leading:
     # Folders of partitions that were here when the process began, with ids of topics, until it is known what these are.
     _claimed: dict[str, int] = field(factory=dict)
     # Who waits for a topic to be gone.
-    _deleters: dict[str, list[int]] = field(factory=dict)
+    _deleters: dict[str, list[Call]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.opens.append(Open(METADATA_STREAM, metadata_config(self.led.thresholds)))
@@ -100,16 +101,16 @@ class Leading:
 
     # --- what is agreed
 
-    def change(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - whatever the agreement has plans for
+    def change(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - whatever the agreement has plans for
         """Take a request that changes what is agreed on; it is answered when it has come to be."""
         if isinstance(request, CreateTopic):
             request = evolve(request, config={**self._topic_config, **request.config})
         leader = self.led.topics.get(request.name) if isinstance(request, AddSide) else None
         if isinstance(request, AddSide) and leader is not None and request.side in leader.topic.sides:
-            leader.awaited_by.append(to)
+            leader.awaited_by.append(call)
             self._answer_opened(leader)
             return
-        self.agreement.ask(now, to, request)
+        self.agreement.ask(now, call, request)
         self.agreement.proceed(now)
 
     def metadata_opened(
@@ -137,39 +138,39 @@ class Leading:
             self._follow_topic(now, name)
         if changed.everything:
             self._clear_away(now)
-        for to, answer in self.agreement.take_answers():
-            self._answer(to, answer)
+        for call, answer in self.agreement.take_answers():
+            self._answer(call, answer)
         return changed
 
-    def _answer(self, to: int | None, answer: Refusal | ProducerReply | Agreed | None) -> None:
-        if to is None:
+    def _answer(self, call: Call | None, answer: Refusal | ProducerReply | Agreed | None) -> None:
+        if call is None:
             return
         if not isinstance(answer, Agreed):
-            self._follower.answer(to, answer)
+            self._follower.answer(call, answer)
             return
         request = answer.request
         leader = self.led.topics.get(getattr(request, "name", ""))
         if isinstance(request, DeleteTopic):
-            self._deleters.setdefault(request.name, []).append(to)
+            self._deleters.setdefault(request.name, []).append(call)
             self._answer_deleters(request.name)
         elif isinstance(request, CreateTopic | MakeOwnTopic | AddSide | AlterTopic) and leader is None:
             # It was made, and deleted at once.
-            self._follower.answer(to, deleted(request.name))
+            self._follower.answer(call, deleted(request.name))
         elif isinstance(request, CreateTopic | MakeOwnTopic) and leader is not None:
-            leader.asked_by.append(to)
+            leader.asked_by.append(call)
             self._answer_opened(leader)
         elif isinstance(request, AddSide) and leader is not None:
-            leader.awaited_by.append(to)
+            leader.awaited_by.append(call)
             self._answer_opened(leader)
         elif isinstance(request, AlterTopic) and leader is not None:
-            self._follower.answer(to, self.led.described(leader))
+            self._follower.answer(call, self.led.described(leader))
         else:
-            self._follower.answer(to, answer_of(self.agreement.state, request))
+            self._follower.answer(call, answer_of(self.agreement.state, request))
 
     def _answer_deleters(self, name: str) -> None:
         if name not in self.agreement.state.removing:
-            for to in self._deleters.pop(name, []):
-                self._follower.answer(to, None)
+            for call in self._deleters.pop(name, []):
+                self._follower.answer(call, None)
 
     # --- topics
 
@@ -267,8 +268,8 @@ class Leading:
         leader = self.led.topics.pop(name)
         self._follower.topics_changed()
         refusal = deleted(name)
-        for to in (*leader.asked_by, *leader.awaited_by):
-            self._follower.answer(to, refusal)
+        for call in (*leader.asked_by, *leader.awaited_by):
+            self._follower.answer(call, refusal)
         for held in leader.all_held():
             self._drop(now, held, refusal)
         return leader.streams()
@@ -407,11 +408,11 @@ class Leading:
         if not leader.is_settled():
             return
         asked_by, leader.asked_by = leader.asked_by, []
-        for to in asked_by:
-            self._follower.answer(to, self.led.described(leader))
+        for call in asked_by:
+            self._follower.answer(call, self.led.described(leader))
         awaited_by, leader.awaited_by = leader.awaited_by, []
-        for to in awaited_by:
-            self._follower.answer(to, None)
+        for call in awaited_by:
+            self._follower.answer(call, None)
 
     def check(self) -> None:
         """Assert the invariants."""

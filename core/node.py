@@ -2,9 +2,8 @@
 
 Requests come in by `ask`, letters of peers by `receive`, answers and effects go out by `take`. In between, what all
 nodes agree on is changed through the metadata log (`agreement.py`, `cluster/`), batches go to partitions
-(`publishes.py`, `partition/`), and what the driver found out about disks is handed on (`streams.py`). `to` is a number
-by which the driver knows whom an answer is for; the node only repeats it. What a node among others has besides is in
-`peering.py`.
+(`publishes.py`, `partition/`), and what the driver found out about disks is handed on (`streams.py`). What a node among
+others has besides is in `peering.py`.
 
 A turn of the driver: `ask` for all that came in, `take`, perform the writes, report failures, `written`, `take` again.
 """
@@ -19,7 +18,6 @@ from goqueue.core.cluster.plans import Plans
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.descriptions import Descriptions
-from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.leading import Leading
 from goqueue.core.led import Led
@@ -36,8 +34,8 @@ from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look, Reads
 from goqueue.core.ready import Letter, Ready, SaveVote, Send
 from goqueue.core.replication.sources import REPLICA_TOKENS
-from goqueue.core.requests.callers import Caller
-from goqueue.core.requests.internal import RollSide, TrimSide
+from goqueue.core.requests.call import Call, Caller, Origin
+from goqueue.core.requests.internal import AskNode, RollSide, TrimSide
 from goqueue.core.requests.messages import Fetch, FindOffset, InitProducer, NewRecord, Publish, PublishBatch
 from goqueue.core.requests.nodes import DescribeNode
 from goqueue.core.requests.refusals import Code, Refusal
@@ -47,12 +45,9 @@ from goqueue.core.requests.table import ABOUT_PEERS, of_service
 from goqueue.core.room import Room, Rooms, Site
 from goqueue.core.streams import Streams
 from goqueue.core.upkeep import Upkeep
-from goqueue.core.wishes import Wishes, room_of
+from goqueue.core.wishes import Wishes
 from goqueue.core.work.leader import WorkLeader
 
-# Under this number the node itself asks what rooms ask for; it makes nothing of the answers.
-NODE_ITSELF = 7
-_OWN = Caller()
 # Followers are served from memory what a client would rather have from the disk.
 _RECENT_BATCH_BYTES = 32 << 10
 _RECENT_BATCH_BYTES_CLUSTER = 1 << 20
@@ -77,7 +72,9 @@ class Node:
         self._agreement = self._make_agreement(clock)
         self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
         self._reads = Reads(self._answer, self.led.is_led)
-        self._wishes = Wishes(NODE_ITSELF)
+        self._wishes = Wishes(Service.NODE)
+        # The requests of clients that have no answer yet, by number.
+        self._clients: dict[int, Call] = {}
         site = Site(clock, random, options.secrets, self.led, self._answer)
         self._groups = groups = GroupLeader(site, options.session_timeout_ms, options.groups)
         self._delays = DelayLeader(site)
@@ -107,7 +104,7 @@ class Node:
         self._armed_at_ms = clock.wall_ms(0)
         attendance = None if self._peering is None else self._peering.attendance
         descriptions = Descriptions(options, self.led, self._agreement, self._answer, now, attendance)
-        self._verbs: dict[type, Callable[[int, int, Any], None]] = {
+        self._verbs: dict[type, Callable[[int, Call, Any], None]] = {
             **dict.fromkeys((*of_service(Service.METADATA), *self._plans.table()), self._change),
             **dict.fromkeys(of_service(Service.NODE), descriptions.topics),
             DescribeNode: descriptions.node,
@@ -117,6 +114,7 @@ class Node:
             FindOffset: self._find_offset,
             RollSide: self._streams.roll_side,
             TrimSide: self._streams.trim_side,
+            AskNode: self._ask_here,
         }
         if self._peering is not None:
             self._verbs.update(dict.fromkeys(of_service(Service.CONTROLLER), self._peering.ask))
@@ -130,29 +128,30 @@ class Node:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
-        """Take one request; its answer, once there is one, is a `Send` to `to`."""
+    def ask(self, now: int, number: int, caller: Caller, request: Request) -> None:
+        """Take one request; its answer, once there is one, is a `Send` to `number`."""
+        call = self._clients[number] = Call(number, caller)
         if not (self._agreement.is_current or type(request) in ABOUT_PEERS) or not self._leading.is_open:
-            self._answer(to, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
+            self._answer(call, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
         elif type(request) is InitProducer and (refusal := self._producer_pace.refusal(now, caller)) is not None:
-            self._answer(to, refusal)
-        elif self._peering is None or not self._peering.ask_others(now, to, caller, request):
-            self._carry_out(now, to, caller, request)
+            self._answer(call, refusal)
+        elif self._peering is None or not self._peering.ask_others(now, call, request):
+            self._carry_out(now, call, request)
 
-    def _carry_out_for_peer(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - see above
+    def _carry_out_for_peer(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - see above
         """Do what another node has asked, which knows more than this one when this one has just begun."""
         if self._agreement.is_current:
-            self._carry_out(now, to, caller, request)
+            self._carry_out(now, call, request)
         else:
-            self._answer(to, Refusal(Code.NOT_LEADER, "the node is starting", retry_after_ms=200))
+            self._answer(call, Refusal(Code.NOT_LEADER, "the node is starting", retry_after_ms=200))
 
-    def _carry_out(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401 - requests and wishes
+    def _carry_out(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - requests and wishes
         """Do what is asked here, whoever leads."""
         verb = self._verbs.get(type(request))
         if verb is not None:
-            verb(now, to, request)
+            verb(now, call, request)
         else:
-            self._rooms.ask(now, to, caller, request)
+            self._rooms.ask(now, call, request)
 
     @property
     def has_metadata(self) -> bool:
@@ -164,28 +163,32 @@ class Node:
         is_known = self._peering is None or self._peering.attendance.may_lead(now)
         return is_known and self._leading.is_settled
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._forget_local(to)
-        if self._peering is not None:
-            self._peering.dispatch.forget(to)
+    def forget(self, number: int) -> None:
+        """Nobody waits for the answer to the request with a number any more."""
+        call = self._clients.pop(number, None)
+        if call is not None:
+            self._forget_local(call)
+            if self._peering is not None:
+                self._peering.dispatch.forget(call)
 
-    def _forget_local(self, to: int) -> None:
-        self._reads.forget(to)
-        self._rooms.forget(to)
+    def _forget_local(self, call: Call) -> None:
+        self._reads.forget(call)
+        self._rooms.forget(call)
 
-    def _answer(self, to: int | None, reply: Reply) -> None:
-        """Tell whoever asked: a client by way of the driver, a peer, or a room of this node."""
-        if to is None:
+    def _answer(self, call: Call | None, reply: Reply) -> None:
+        """Tell whoever asked: a client by way of the driver, a service of this node, or another node."""
+        if call is None:
             return
-        if to < 0:
-            if room_of(to) != NODE_ITSELF:
-                self._rooms.answered(to, reply)
-        elif to >= FORWARDED:
+        if call.origin is Origin.CLIENT:
+            if self._clients.pop(call.number, None) is not None:
+                self._ready.sends.append(Send(call.number, reply))
+        elif call.service is Service.NODE:
+            pass
+        elif call.origin is Origin.NODE or call.service is Service.ROUTING:
             assert self._peering is not None
-            self._peering.dispatch.answered(to, reply)
+            self._peering.dispatch.answered(call, reply)
         else:
-            self._ready.sends.append(Send(to, reply))
+            self._rooms.answered(call, reply)
 
     def _spread(self, topic: str, records: Sequence[NewRecord]) -> dict[int, list[int]]:
         return self._publishes.spread(topic, records)
@@ -255,8 +258,8 @@ class Node:
 
     # --- topics
 
-    def _change(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - whatever can be agreed on
-        self._leading.change(now, to, request)
+    def _change(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - whatever can be agreed on
+        self._leading.change(now, call, request)
         self._follow(now)
 
     def _follow(self, now: int) -> None:
@@ -270,22 +273,22 @@ class Node:
 
     # --- messages
 
-    def _fetch(self, now: int, to: int, request: Fetch) -> None:
+    def _fetch(self, now: int, call: Call, request: Fetch) -> None:
         partition = self.led.partition(request.topic, request.partition, request.side)
         refusal = self.led.replaced(request.topic, request.identity) if request.identity else None
         if isinstance(partition, Refusal):
-            self._answer(to, refusal or partition)
+            self._answer(call, refusal or partition)
         elif refusal is not None:
-            self._answer(to, refusal)
+            self._answer(call, refusal)
         else:
-            self._reads.fetch(now, to, partition, request)
+            self._reads.fetch(now, call, partition, request)
 
-    def _find_offset(self, now: int, to: int, request: FindOffset) -> None:
+    def _find_offset(self, now: int, call: Call, request: FindOffset) -> None:
         partition = self.led.partition(request.topic, request.partition)
         if isinstance(partition, Refusal):
-            self._answer(to, partition)
+            self._answer(call, partition)
         else:
-            self._reads.find(now, to, partition, request)
+            self._reads.find(now, call, partition, request)
 
     # --- what the driver reports
 
@@ -445,8 +448,8 @@ class Node:
     def _attend(self, now: int) -> None:
         """Let the rooms speak and ask until nothing more comes at once."""
         peering = self._peering
-        for number, wish in self._wishes.take():
-            self._perform(now, number, wish)
+        for call, wish in self._wishes.take():
+            self._perform(now, call, wish)
         self._rooms.attend(now, self._perform)
         while peering is not None and peering.dispatch.settle(now):
             self._rooms.attend(now, self._perform)
@@ -464,10 +467,15 @@ class Node:
             self._ready.reads += peering.take_reads()
         return letters
 
-    def _perform(self, now: int, number: int, wish: Request) -> None:
-        """Do what a room asks for; the answer comes under the number."""
-        if self._peering is None or not self._peering.ask_others(now, number, _OWN, wish):
-            self._carry_out(now, number, _OWN, wish)
+    def _perform(self, now: int, call: Call, wish: Request) -> None:
+        """Do what a service asks for."""
+        if self._peering is None or not self._peering.ask_others(now, call, wish):
+            self._carry_out(now, call, wish)
+
+    def _ask_here(self, now: int, call: Call, request: AskNode) -> None:
+        """Carry out the part of this node in what a service asks of several."""
+        assert request.node == self.led.node_id
+        self._carry_out(now, call, request.request)
 
     def check(self) -> None:
         """Assert every component's invariants."""

@@ -33,7 +33,7 @@ from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.ready import Fetching, Letter
 from goqueue.core.replication.messages import ReplicationMessage
 from goqueue.core.replication.replication import Replication
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import (
     AlterIsr,
     CatchingUp,
@@ -57,11 +57,11 @@ class Doors:
     """How the node is reached from here, by what each is to be called for."""
 
     # Carry out a request here, whoever leads.
-    carry_out: Callable[[int, int, Caller, Any], None]
+    carry_out: Callable[[int, Call, Any], None]
     # Tell whoever asked.
-    answer: Callable[[int | None, Reply], None]
-    # Nobody waits for what is carried out under a number.
-    forget: Callable[[int], None]
+    answer: Callable[[Call | None, Reply], None]
+    # Nobody waits for the answer to a call.
+    forget: Callable[[Call], None]
     # Which partitions messages go to.
     spread: Callable[[str, Sequence[NewRecord]], dict[int, list[int]]]
 
@@ -134,22 +134,22 @@ class Peering:
 
     # --- requests to the controller
 
-    def ask(self, now: int, to: int, request: Any) -> None:  # noqa: ANN401 - one that is taken
+    def ask(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - one that is taken
         """Answer a request from what is known here."""
         state = self._agreement.state
         if isinstance(request, DescribeCluster):
-            self._doors.answer(to, self._described(now))
+            self._doors.answer(call, self._described(now))
         elif isinstance(request, MeasureCluster):
             figures = self.tally.figures(state, is_controller=self.controller.is_active)
-            self._doors.answer(to, self._with_replication(figures))
+            self._doors.answer(call, self._with_replication(figures))
         elif not self.controller.is_active:
             message = "this node is not the controller"
             leader = self._agreement.controller
-            self._doors.answer(to, Refusal(Code.NOT_CONTROLLER, message, retry_after_ms=100, leader=leader))
+            self._doors.answer(call, Refusal(Code.NOT_CONTROLLER, message, retry_after_ms=100, leader=leader))
         elif isinstance(request, NodeHeartbeat):
-            self._doors.answer(to, self.controller.heartbeat(now, state, request, self._agreement.silence_ns(now)))
+            self._doors.answer(call, self.controller.heartbeat(now, state, request, self._agreement.silence_ns(now)))
         else:
-            self._doors.answer(to, self.controller.reassignments(state, request))
+            self._doors.answer(call, self.controller.reassignments(state, request))
 
     def _with_replication(self, figures: ClusterFigures) -> ClusterFigures:
         counts = self.replication.measure()
@@ -172,10 +172,10 @@ class Peering:
             return f"this node founds a cluster, and waits until all founders are there: {founders}"
         return self.attendance.absence(now)
 
-    def ask_others(self, now: int, to: int, caller: Caller, request: Any) -> bool:  # noqa: ANN401 - requests, wishes
+    def ask_others(self, now: int, call: Call, request: Any) -> bool:  # noqa: ANN401 - requests, wishes
         """Have another node see to a request if it is another's; False where it is to be carried out here."""
         self.look(now)
-        return self.dispatch.ask(now, to, caller, request)
+        return self.dispatch.ask(now, call, request)
 
     # --- peers
 

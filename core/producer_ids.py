@@ -12,6 +12,7 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.cluster.records import ProducerIds
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import ProducerReply
 from goqueue.core.requests.refusals import Code, Refusal
 
@@ -24,16 +25,16 @@ class ProducerIdSupply:
     """Ids at hand, and requests for more."""
 
     _blocks: deque[range] = field(factory=deque)
-    _waiting: deque[int] = field(factory=deque)
+    _waiting: deque[Call] = field(factory=deque)
     _is_ordered: bool = False
 
-    def ask(self, to: int) -> None:
+    def ask(self, call: Call) -> None:
         """Somebody wants an id."""
-        self._waiting.append(to)
+        self._waiting.append(call)
 
-    def hand_out(self) -> list[tuple[int, ProducerReply | Refusal]]:
+    def hand_out(self) -> list[tuple[Call, ProducerReply | Refusal]]:
         """Answer whoever can be answered."""
-        answered: list[tuple[int, ProducerReply | Refusal]] = []
+        answered: list[tuple[Call, ProducerReply | Refusal]] = []
         while self._waiting and self._blocks:
             block = self._blocks.popleft()
             answered.append((self._waiting.popleft(), ProducerReply(block[0], 0)))
@@ -59,10 +60,10 @@ class ProducerIdSupply:
         self._is_ordered = False
         self._blocks.append(range(block.first, block.next))
 
-    def refused(self, refusal: Refusal) -> list[tuple[int, ProducerReply | Refusal]]:
+    def refused(self, refusal: Refusal) -> list[tuple[Call, ProducerReply | Refusal]]:
         """No block will come for what was asked; whoever waits for an id is told."""
         self._is_ordered = False
-        answered: list[tuple[int, ProducerReply | Refusal]] = [(to, refusal) for to in self._waiting]
+        answered: list[tuple[Call, ProducerReply | Refusal]] = [(call, refusal) for call in self._waiting]
         self._waiting.clear()
         return answered
 

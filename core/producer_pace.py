@@ -9,7 +9,7 @@ from collections import OrderedDict
 
 from attrs import define, field
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Code, Refusal
 
 AT_ONCE = 1_000

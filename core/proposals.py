@@ -10,6 +10,7 @@ Invariant: whoever asked is answered once.
 from attrs import define, field
 
 from goqueue.core.cluster.records import MetadataRecord
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import ProducerReply
 from goqueue.core.requests.metadata import ExtendProducerIds
 from goqueue.core.requests.refusals import Code, Refusal
@@ -23,14 +24,14 @@ class Agreed:
     records: list[MetadataRecord] = field(factory=list)
 
 
-Answer = tuple[int | None, Refusal | ProducerReply | Agreed | None]
+Answer = tuple[Call | None, Refusal | ProducerReply | Agreed | None]
 
 
 @define
 class Pending:
     """One request and the entry that decides about it; `refusal` is its answer if what was refused for comes to be."""
 
-    to: int | None
+    call: Call | None
     request: object
     term: int
     due: int
@@ -53,17 +54,17 @@ class Proposals:
         decided: list[tuple[Pending, Answer]] = []
         for pending in self._pending.pop(index, []):
             if pending.term != term:
-                decided.append((pending, (pending.to, not_controller(controller))))
+                decided.append((pending, (pending.call, not_controller(controller))))
             elif pending.refusal is not None:
-                decided.append((pending, (pending.to, pending.refusal)))
+                decided.append((pending, (pending.call, pending.refusal)))
             else:
-                decided.append((pending, (pending.to, Agreed(pending.request, pending.records))))
+                decided.append((pending, (pending.call, Agreed(pending.request, pending.records))))
         return decided
 
     def passed_over(self, end: int) -> list[Answer]:
         """Entries before `end` were not seen one by one."""
         over = [index for index in self._pending if index < end]
-        return [(one.to, _unknown()) for index in over for one in self._pending.pop(index)]
+        return [(one.call, _unknown()) for index in over for one in self._pending.pop(index)]
 
     def failed(self) -> list[Pending]:
         """None of them is decided here any more; answers who they were."""
@@ -81,7 +82,7 @@ class Proposals:
         answers: list[Answer] = []
         for index, some in list(self._pending.items()):
             if some and min(one.due for one in some) <= now:
-                answers += [(one.to, _unknown()) for one in self._pending.pop(index)]
+                answers += [(one.call, _unknown()) for one in self._pending.pop(index)]
         return answers
 
     def deadline(self) -> int | None:

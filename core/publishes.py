@@ -12,11 +12,11 @@ from goqueue.core.clock import Clock
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.delay.publishing import Delayed, HeldBack, delayed, scheduled
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.producers import is_repetition
 from goqueue.core.partition.publishing import Publishing, refusal_of
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Acks, Due, NewRecord, Publish, PublishBatch, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
@@ -32,7 +32,7 @@ class Publishes:
     _clock: Clock
     _led: Led
     _delays: DelayLeader
-    _answer: Callable[[int | None, Reply], None]
+    _answer: Callable[[Call | None, Reply], None]
     # A partition has something to be taken.
     _touch: Callable[[Partition], None]
     _published: dict[str, TopicLeader] = field(factory=dict)
@@ -51,30 +51,30 @@ class Publishes:
 
     def finish(self, publishing: Publishing) -> None:
         """Tell whoever published."""
-        self._answer(publishing.to, publishing.reply())
+        self._answer(publishing.call, publishing.reply())
 
-    def _disk_full(self, to: int, partition: Partition | Refusal) -> Refusal | None:
+    def _disk_full(self, call: Call, partition: Partition | Refusal) -> Refusal | None:
         """Refuse a client's messages to a partition while the disk has no room; None while it has.
 
         Where another replica is in sync the leader writes on: when its disk refuses, it hands over to that one.
         """
-        if not self._led.is_disk_full or is_own(to) or isinstance(partition, Refusal):
+        if not self._led.is_disk_full or call.is_own or isinstance(partition, Refusal):
             return None
         if partition.leadership is not None and partition.leadership.counted:
             return None
         message = f"the disk of node {self._led.node_id} is full: nothing was stored; make room, or delete messages"
         return Refusal(Code.DISK_FULL, message, retry_after_ms=_FULL_RETRY_MS)
 
-    def publish(self, now: int, to: int, request: Publish) -> None:
+    def publish(self, now: int, call: Call, request: Publish) -> None:
         """Take messages one by one."""
-        leader = self._led.out_of_office() or self._led.topic(request.topic, to_write=not is_own(to))
+        leader = self._led.out_of_office() or self._led.topic(request.topic, to_write=not call.is_own)
         if isinstance(leader, Refusal):
-            self._answer(to, leader)
+            self._answer(call, leader)
             return
         count, acks = len(request.records), request.acks
-        publishing = Publishing(to, [None] * count, count, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
+        publishing = Publishing(call, [None] * count, count, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
         if not request.records:
-            self._answer(to, PublishReply([]))
+            self._answer(call, PublishReply([]))
         wall_ms = self._clock.wall_ms(now)
         later = delayed(wall_ms, request.records, leader.config(Side.DATA).batch_bytes_max)
         if later is not None:
@@ -92,7 +92,7 @@ class Publishes:
         places: list[int],
         partition: Partition | Refusal,
     ) -> None:
-        partition = self._disk_full(publishing.to, partition) or partition
+        partition = self._disk_full(publishing.call, partition) or partition
         if not isinstance(partition, Refusal):
             partition.gather(now, wall_ms, publishing, records, places)
             self._touch(partition)
@@ -128,7 +128,7 @@ class Publishes:
     ) -> None:
         """Refuse the messages that are kept back for partitions without room."""
         for number, places in spread.items():
-            full = self._disk_full(publishing.to, leader.partition(number))
+            full = self._disk_full(publishing.call, leader.partition(number))
             if full is None:
                 continue
             for at in later.later(places):
@@ -136,20 +136,20 @@ class Publishes:
                 if publishing.answer(at, full):
                     self.finish(publishing)
 
-    def publish_batch(self, now: int, to: int, request: PublishBatch) -> None:
+    def publish_batch(self, now: int, call: Call, request: PublishBatch) -> None:
         """Take a batch as its producer made it, or one of the node's own."""
-        partition = self._led.partition(request.topic, request.partition, request.side, to_write=not is_own(to))
+        partition = self._led.partition(request.topic, request.partition, request.side, to_write=not call.is_own)
         if isinstance(partition, Refusal):
-            self._answer(to, partition)
+            self._answer(call, partition)
             return
         acks = request.acks
-        publishing = Publishing(to, [None], 1, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
+        publishing = Publishing(call, [None], 1, acks is not Acks.NONE, needs_all=acks is Acks.ALL)
         if request.due is not Due.NOW:
             self._publish_batch_later(now, publishing, request)
             return
-        refusal = self._disk_full(to, partition)
+        refusal = self._disk_full(call, partition)
         if refusal is not None and not is_repetition(partition.log.producers, request.batch):
-            self._answer(to, refusal)
+            self._answer(call, refusal)
             return
         partition.publish_batch(now, request.batch, publishing)
         self._touch(partition)
@@ -163,9 +163,9 @@ class Publishes:
         except BatchError as error:
             batch = refusal_of(error)
         if isinstance(batch, Refusal):
-            self._answer(publishing.to, PublishReply([batch]))
+            self._answer(publishing.call, PublishReply([batch]))
             return
-        full = self._disk_full(publishing.to, leader.partition(request.partition))
+        full = self._disk_full(publishing.call, leader.partition(request.partition))
         if full is None and (Side.SCHEDULE not in leader.topic.sides or self._delays.is_making(request.topic)):
             self._delays.publish(request.topic, HeldBack(publishing, request, [0]))
             return
@@ -173,7 +173,7 @@ class Publishes:
         if full is not None and (isinstance(schedule, Refusal) or not is_repetition(schedule.log.producers, batch)):
             schedule = full
         if isinstance(schedule, Refusal):
-            self._answer(publishing.to, PublishReply([schedule]))
+            self._answer(publishing.call, PublishReply([schedule]))
             return
         publishing.is_kept_back = True
         schedule.publish_batch(now, batch, publishing)

@@ -22,6 +22,7 @@ from goqueue.core.cluster.plan import is_own
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
@@ -45,7 +46,7 @@ class Look(IntEnum):
 class WaitingFetch:
     """A fetch that found nothing, until news or `deadline`."""
 
-    to: int
+    call: Call
     partition: Partition
     fetch: Fetch
     deadline: int
@@ -55,7 +56,7 @@ class WaitingFetch:
 class PendingRead:
     """What the disk was asked for; `incarnation` is the log's at that time."""
 
-    to: int
+    call: Call
     partition: Partition
     request: Fetch | FindOffset
     read: Read | FindTime
@@ -67,7 +68,7 @@ class PendingRead:
 class Reads:
     """All reads under way in one node."""
 
-    _send: Callable[[int, Reply], None]
+    _send: Callable[[Call, Reply], None]
     # Whether a partition is still the one that is led under its name.
     _is_led: Callable[[Partition], bool]
     _wanted: deque[Fetching] = field(factory=deque)
@@ -75,34 +76,34 @@ class Reads:
     _turn_bytes: int = 0
     _pending: dict[int, PendingRead] = field(factory=dict)
     _next_token: int = 0
-    _waiting: dict[int, WaitingFetch] = field(factory=dict)
-    _by_stream: dict[str, dict[int, WaitingFetch]] = field(factory=dict)
-    _alarms: Alarms[int] = field(factory=Alarms)
+    _waiting: dict[Call, WaitingFetch] = field(factory=dict)
+    _by_stream: dict[str, dict[Call, WaitingFetch]] = field(factory=dict)
+    _alarms: Alarms[Call] = field(factory=Alarms)
 
     # --- requests
 
-    def fetch(self, now: int, to: int, partition: Partition, fetch: Fetch) -> None:
+    def fetch(self, now: int, call: Call, partition: Partition, fetch: Fetch) -> None:
         """Take a fetch."""
         if not 0 < fetch.max_bytes <= _FETCH_BYTES_MAX:
             fetch = evolve(fetch, max_bytes=min(max(fetch.max_bytes, 1), _FETCH_BYTES_MAX))
         deadline = now + min(max(fetch.wait_ns, 0), _WAIT_NS_MAX)
-        self._try_fetch(now, WaitingFetch(to, partition, fetch, deadline))
+        self._try_fetch(now, WaitingFetch(call, partition, fetch, deadline))
 
-    def find(self, now: int, to: int, partition: Partition, find: FindOffset) -> None:
+    def find(self, now: int, call: Call, partition: Partition, find: FindOffset) -> None:
         """Take a search by time."""
         if not partition.is_settled:
-            self._send(to, partition.nothing(0))
+            self._send(call, partition.nothing(0))
             return
         log = partition.log
         search = log.find_time(find.timestamp, log.config.latest_ms(log.clock.wall_ms(now)))
         if search is None:
-            self._send(to, _found(None, partition))
+            self._send(call, _found(None, partition))
         else:
-            self._begin(PendingRead(to, partition, find, search, log.incarnation, 0))
+            self._begin(PendingRead(call, partition, find, search, log.incarnation, 0))
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        waiting = self._waiting.get(to)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        waiting = self._waiting.get(call)
         if waiting is not None:
             self._leave(waiting)
 
@@ -111,13 +112,13 @@ class Reads:
         found = partition.read(fetch)
         if isinstance(found, Read):
             incarnation = partition.log.incarnation
-            self._begin(PendingRead(waiting.to, partition, fetch, found, incarnation, waiting.deadline))
+            self._begin(PendingRead(waiting.call, partition, fetch, found, incarnation, waiting.deadline))
         elif found is not None:
-            self._send(waiting.to, found)
+            self._send(waiting.call, found)
         elif waiting.deadline > now:
             self._wait(waiting)
         else:
-            self._send(waiting.to, partition.nothing(fetch.offset))
+            self._send(waiting.call, partition.nothing(fetch.offset))
 
     def _begin(self, pending: PendingRead) -> None:
         self._next_token += 1
@@ -139,18 +140,18 @@ class Reads:
     # --- waiting
 
     def _wait(self, waiting: WaitingFetch) -> None:
-        self._waiting[waiting.to] = waiting
-        self._by_stream.setdefault(waiting.partition.log.stream, {})[waiting.to] = waiting
-        self._alarms.set(waiting.to, waiting.deadline)
+        self._waiting[waiting.call] = waiting
+        self._by_stream.setdefault(waiting.partition.log.stream, {})[waiting.call] = waiting
+        self._alarms.set(waiting.call, waiting.deadline)
 
     def _leave(self, waiting: WaitingFetch) -> None:
-        del self._waiting[waiting.to]
+        del self._waiting[waiting.call]
         stream = waiting.partition.log.stream
         others = self._by_stream[stream]
-        del others[waiting.to]
+        del others[waiting.call]
         if not others:
             del self._by_stream[stream]
-        self._alarms.drop(waiting.to)
+        self._alarms.drop(waiting.call)
 
     def news(self, now: int, partition: Partition) -> None:
         """Try again what waits for batches of a partition that may have come."""
@@ -166,7 +167,7 @@ class Reads:
         """A partition is gone: whoever waits for it is told."""
         for waiting in list(self._by_stream.get(partition.log.stream, {}).values()):
             self._leave(waiting)
-            self._send(waiting.to, refusal)
+            self._send(waiting.call, refusal)
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
@@ -175,8 +176,8 @@ class Reads:
     def wake(self, now: int) -> None:
         """Begin a turn: answer those whose time is up."""
         self._turn_bytes = 0
-        for to in self._alarms.due(now):
-            waiting = self._waiting[to]
+        for call in self._alarms.due(now):
+            waiting = self._waiting[call]
             self._leave(waiting)
             self._try_fetch(now, waiting)
 
@@ -190,7 +191,7 @@ class Reads:
             return
         partition, request = pending.partition, pending.request
         if isinstance(request, FindOffset):
-            self._send(pending.to, _found(result, partition))
+            self._send(pending.call, _found(result, partition))
             return
         assert isinstance(result, ReadResult)
         assert isinstance(pending.read, Read)
@@ -199,10 +200,10 @@ class Reads:
         if not result.batches and result.next_offset > request.offset:
             # Compaction left nothing here; go on behind the gap.
             behind = evolve(request, offset=result.next_offset)
-            self._try_fetch(now, WaitingFetch(pending.to, partition, behind, pending.deadline))
+            self._try_fetch(now, WaitingFetch(pending.call, partition, behind, pending.deadline))
             return
         fetched = Fetched(result.batches, result.next_offset, partition.high_watermark, log.start_offset)
-        self._send(pending.to, fetched)
+        self._send(pending.call, fetched)
 
     def looks_into(self, token: int) -> Look:
         """What the node itself sees of what a `Fetching` brings, which was not answered yet.
@@ -223,9 +224,9 @@ class Reads:
         if self._is_outdated(pending):
             self._again(now, pending)
         elif damaged:
-            self._send(pending.to, Refusal(Code.DAMAGED, why))
+            self._send(pending.call, Refusal(Code.DAMAGED, why))
         else:
-            self._send(pending.to, Refusal(Code.UNAVAILABLE, why, retry_after_ms=1000))
+            self._send(pending.call, Refusal(Code.UNAVAILABLE, why, retry_after_ms=1000))
 
     def _is_outdated(self, pending: PendingRead) -> bool:
         """Whether the log was recovered or left since: its files may hold other batches where the read looked."""
@@ -235,21 +236,21 @@ class Reads:
     def _again(self, now: int, pending: PendingRead) -> None:
         partition, request = pending.partition, pending.request
         if not self._is_led(partition):
-            self._send(pending.to, _left(partition))
+            self._send(pending.call, _left(partition))
         elif isinstance(request, FindOffset):
-            self.find(now, pending.to, partition, request)
+            self.find(now, pending.call, partition, request)
         else:
-            self._try_fetch(now, WaitingFetch(pending.to, partition, request, pending.deadline))
+            self._try_fetch(now, WaitingFetch(pending.call, partition, request, pending.deadline))
 
     def check(self) -> None:
         """Assert the invariants."""
         self._alarms.check()
         assert len(self._alarms) == len(self._waiting)
         assert sum(len(others) for others in self._by_stream.values()) == len(self._waiting)
-        for to, waiting in self._waiting.items():
-            assert waiting.to == to
-            assert to in self._alarms
-            assert self._by_stream[waiting.partition.log.stream][to] is waiting
+        for call, waiting in self._waiting.items():
+            assert waiting.call == call
+            assert call in self._alarms
+            assert self._by_stream[waiting.partition.log.stream][call] is waiting
 
 
 def deleted(topic: str) -> Refusal:

@@ -18,12 +18,12 @@ from attrs import define, field
 from goqueue.core.clock import Clock
 from goqueue.core.led import Led
 from goqueue.core.partition.partition import Partition
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request, Service
 from goqueue.core.requests.table import of_service
 from goqueue.core.secrets import Secrets
-from goqueue.core.wishes import Wishes, room_of
+from goqueue.core.wishes import Wishes
 
 # What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
 _ROUNDS_MAX = 10_000
@@ -37,21 +37,19 @@ class Site:
     random: Random
     secrets: Secrets
     led: Led
-    send: Callable[[int, Reply], None]
+    send: Callable[[Call, Reply], None]
 
 
 class Room(Protocol):
     """One room; see `GroupLeader` for the oldest."""
 
     wishes: Wishes
-    # Whose requests come here; None for a room that nobody asks.
-    service: Service | None
 
-    def ask(self, now: int, to: int, caller: Caller, request: Any, /) -> None:  # noqa: ANN401 - one of its service
+    def ask(self, now: int, call: Call, request: Any, /) -> None:  # noqa: ANN401 - one of its service
         """Take a request; it is answered by `Site.send`, now or later."""
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
 
     def forget_found(self) -> None:
         """Let go of batches that are held in memory."""
@@ -97,27 +95,25 @@ class Rooms:
     rooms: Sequence[Room]
     _led: Led
     _by_request: dict[type, Room] = field(init=False)
-    _by_number: dict[int, Room] = field(init=False)
+    _by_service: dict[Service, Room] = field(init=False)
     # Answers to wishes that no room has heard of yet.
-    _own: list[tuple[int, Reply]] = field(factory=list, init=False)
+    _own: list[tuple[Call, Reply]] = field(factory=list, init=False)
     _topics_differ: bool = field(default=False, init=False)
     _was_in_office: bool = field(default=True, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._by_number = {room.wishes.room: room for room in self.rooms}
-        assert len(self._by_number) == len(self.rooms)
-        self._by_request = {
-            request: room for room in self.rooms if room.service is not None for request in of_service(room.service)
-        }
+        self._by_service = {room.wishes.service: room for room in self.rooms}
+        assert len(self._by_service) == len(self.rooms)
+        self._by_request = {request: room for room in self.rooms for request in of_service(room.wishes.service)}
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def ask(self, now: int, call: Call, request: Request) -> None:
         """Hand a request to the room that takes it."""
         self._hear(now)
-        self._by_request[type(request)].ask(now, to, caller, request)
+        self._by_request[type(request)].ask(now, call, request)
 
-    def answered(self, number: int, reply: Reply) -> None:
+    def answered(self, call: Call, reply: Reply) -> None:
         """Keep the answer to a wish until the rooms are attended to."""
-        self._own.append((number, reply))
+        self._own.append((call, reply))
 
     def topics_changed(self) -> None:
         """Have all rooms hear that the topics are others."""
@@ -139,7 +135,7 @@ class Rooms:
                 room.regained(now)
         self._was_in_office = is_in_office
 
-    def attend(self, now: int, perform: Callable[[int, int, Request], None]) -> None:
+    def attend(self, now: int, perform: Callable[[int, Call, Request], None]) -> None:
         """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
         self._hear(now)
         for room in self.rooms:
@@ -149,11 +145,12 @@ class Rooms:
             rounds += 1
             assert rounds < _ROUNDS_MAX, "a room asks at once for what it was refused"
             own, self._own = self._own, []
-            for number, reply in own:
-                self._by_number[room_of(number)].answered(now, number, reply)
+            for call, reply in own:
+                assert call.service is not None
+                self._by_service[call.service].answered(now, call.number, reply)
             for room in self.rooms:
-                for number, wish in room.wishes.take():
-                    perform(now, number, wish)
+                for call, wish in room.wishes.take():
+                    perform(now, call, wish)
             self._look_to_office(now)
             for room in self.rooms:
                 room.settle(now)
@@ -165,10 +162,10 @@ class Rooms:
 
     # --- what all of them hear
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
         for room in self.rooms:
-            room.forget(to)
+            room.forget(call)
 
     def forget_found(self) -> None:
         """Let go of batches that are held in memory."""

@@ -17,6 +17,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.reads import Reads
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.internal import RollSide, TrimSide
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
@@ -35,7 +36,7 @@ class Streams:
     _rooms: Rooms
     # None in a node that is alone.
     _replication: Replication | None
-    _answer: Callable[[int | None, Reply], None]
+    _answer: Callable[[Call | None, Reply], None]
     _touched: dict[str, Partition] = field(factory=dict)
     # Led streams with batches that are being checked, a part of them a turn.
     _checking: dict[str, Partition] = field(factory=dict)
@@ -78,21 +79,21 @@ class Streams:
 
     # --- what rooms ask of the streams that they write
 
-    def roll_side(self, now: int, to: int, request: RollSide) -> None:
+    def roll_side(self, now: int, call: Call, request: RollSide) -> None:
         """Have the next batch begin a segment."""
         partition = self._led.partition(request.topic, request.partition, request.side)
         if isinstance(partition, Partition) and _takes_writes(partition):
             partition.roll(now)
             self.touch(partition)
-        self._answer(to, partition if isinstance(partition, Refusal) else None)
+        self._answer(call, partition if isinstance(partition, Refusal) else None)
 
-    def trim_side(self, now: int, to: int, request: TrimSide) -> None:
+    def trim_side(self, now: int, call: Call, request: TrimSide) -> None:
         """Let go of whole segments before an offset."""
         partition = self._led.partition(request.topic, request.partition, request.side)
         if isinstance(partition, Partition) and _takes_writes(partition):
             partition.log.delete_before(now, request.offset)
             self.touch(partition)
-        self._answer(to, partition if isinstance(partition, Refusal) else None)
+        self._answer(call, partition if isinstance(partition, Refusal) else None)
 
     # --- what the driver says
 
@@ -183,7 +184,7 @@ class Streams:
         self._unsettled.pop(partition.log.stream, None)
         self._reads.abandon(partition, refusal)
         for publishing in partition.abandon(refusal):
-            self._answer(publishing.to, publishing.reply())
+            self._answer(publishing.call, publishing.reply())
 
     def dropped(self, held: Held) -> None:
         """A stream is here no more, or has another role."""
@@ -208,7 +209,7 @@ class Streams:
         if partition.done:
             done, partition.done = partition.done, []
             for publishing in done:
-                self._answer(publishing.to, publishing.reply())
+                self._answer(publishing.call, publishing.reply())
         self._reads.news(now, partition)
         if self._replication is not None:
             self._led.noted(now, partition)

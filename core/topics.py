@@ -12,6 +12,7 @@ from goqueue.core.log.config import LogConfig, Validation
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.partitioners import Partitioner
 from goqueue.core.replication.replica import Replica
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import NewRecord, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.thresholds import OF_BROKERS, Thresholds
@@ -31,8 +32,8 @@ class TopicLeader:
         # Whether this process may lead what is agreed to be led by this node; one that has just begun may not yet.
         self.may_lead = is_alone
         # Who made the topic, and who waits for streams of its partitions to be open.
-        self.asked_by: list[int] = []
-        self.awaited_by: list[int] = []
+        self.asked_by: list[Call] = []
+        self.awaited_by: list[Call] = []
         # Partitions whose folders are being removed, for they are to be elsewhere.
         self.leaving: dict[int, None] = {}
         self._held: dict[Slot, Held] = {}

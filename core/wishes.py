@@ -1,34 +1,28 @@
-"""What the rooms of a node ask of the node itself, each question under a number below zero that its answer bears."""
+"""What the rooms of a node ask of the node itself, each question under a number that its answer bears."""
 
 from attrs import define, field
 
-from goqueue.core.requests.row import Request
-
-# More rooms than there are: the numbers of one never meet those of another.
-ROOMS_MAX = 8
+from goqueue.core.requests.call import Call, Caller, Origin
+from goqueue.core.requests.row import Request, Service
 
 
 @define
 class Wishes:
-    """What is to be asked for one room, and the numbers given out so far."""
+    """What is to be asked for one service, and the numbers given out so far."""
 
-    room: int = 0
-    asked: list[tuple[int, Request]] = field(factory=list)
+    service: Service
+    asked: list[tuple[Call, Request]] = field(factory=list)
     _count: int = 0
 
-    def ask(self, wish: Request) -> int:
-        """Ask for something; the number of it."""
+    def ask(self, request: Request, parent: Call | None = None) -> int:
+        """Ask for something, maybe on behalf of a call; the number of it."""
         self._count += 1
-        number = -(self._count * ROOMS_MAX + self.room)
-        self.asked.append((number, wish))
-        return number
+        caller = Caller() if parent is None else parent.caller
+        call = Call(self._count, caller, Origin.SERVICE, self.service, is_own=True, parent=parent)
+        self.asked.append((call, request))
+        return self._count
 
-    def take(self) -> list[tuple[int, Request]]:
-        """What was asked since the last call."""
+    def take(self) -> list[tuple[Call, Request]]:
+        """Return what was asked since the last call."""
         asked, self.asked = self.asked, []
         return asked
-
-
-def room_of(number: int) -> int:
-    """The room whose wish has a number."""
-    return -number % ROOMS_MAX

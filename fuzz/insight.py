@@ -14,6 +14,7 @@ from goqueue.core.reads import WaitingFetch
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
 from goqueue.core.records.entries import entries_in
+from goqueue.core.requests.call import Call
 from goqueue.core.work.leader import WorkLeader
 from goqueue.core.work.records import WORK_CODEC, Doomed, unpacked_runs
 from goqueue.core.work.window import Run
@@ -185,18 +186,23 @@ def quorum_standing(node: Node) -> tuple[str, int, int, int]:
     return type(quorum.role).__name__.lower(), quorum.log.end, quorum.agreed, node._agreement.agreed_index
 
 
-def errand(node: Node, to: int) -> Errand | None:
+def call_of(node: Node, number: int) -> Call | None:
+    """The request of a client under a number, while it has no answer."""
+    return node._clients.get(number)
+
+
+def errand(node: Node, call: Call) -> Errand | None:
     """What a node looks after for whoever asked; None where it carries that out itself."""
-    return None if node._peering is None else node._peering.dispatch._errands.get(to)
+    return None if node._peering is None else node._peering.dispatch._errands.get(call)
 
 
 def number_sent(node: Node, attempt: Attempt) -> int:
     """Under which number another node was asked."""
     assert node._peering is not None
-    return node._peering.dispatch._outgoing._places[attempt.number][1]
+    return node._peering.dispatch._outgoing._places[attempt.call][1]
 
 
-def taken_from(node: Node, sender: Node, number: int) -> int | None:
+def taken_from(node: Node, sender: Node, number: int) -> Call | None:
     """How a node calls what another has passed on to it; None where it does not work on that."""
     assert node._peering is not None
     assert sender._peering is not None
@@ -205,17 +211,17 @@ def taken_from(node: Node, sender: Node, number: int) -> int | None:
     return None if origin is None else origin.under_way.get(number)
 
 
-def publishes_waiting(node: Node, to: int) -> Iterator[str]:
+def publishes_waiting(node: Node, call: Call) -> Iterator[str]:
     """Where messages of a publish wait to be acknowledged, and what for."""
     for stream, partition in node.led.streams.items():
         for one in (*partition._unacknowledged, *partition._hasty):
-            if any(share.publishing.to == to for share in one.shares):
+            if any(share.publishing.call is call for share in one.shares):
                 yield f"{stream} is to be confirmed up to {one.next_offset}"
                 yield from (f"  {line}" for line in replication_of(node, stream, None))
-        if any(publishing.to == to for publishing in partition.done):
+        if any(publishing.call is call for publishing in partition.done):
             yield f"{stream} has acknowledged it, and nobody has looked since"
         gathered = (share for gathering in partition._gathering.values() for share in gathering.shares)
-        if any(share.publishing.to == to for share in gathered):
+        if any(share.publishing.call is call for share in gathered):
             yield f"{stream} has gathered it, and appended nothing"
 
 
@@ -236,34 +242,34 @@ def replication_of(node: Node, stream: str, followers: list[str] | None) -> Iter
             yield f"{follower} {has}"
 
 
-def reads_waiting(node: Node, to: int) -> Iterator[str]:
+def reads_waiting(node: Node, call: Call) -> Iterator[str]:
     """Which read of a partition is not over."""
     reads = node._reads
-    waiting = reads._waiting.get(to)
+    waiting = reads._waiting.get(call)
     if waiting is not None:
         stream, end = waiting.partition.log.stream, waiting.partition.high_watermark
         yield f"waits for news of {stream}, which is shown up to {end}"
     for pending in reads._pending.values():
-        if pending.to == to:
+        if pending.call is call:
             yield f"waits for the disk to read {pending.partition.log.stream}"
 
 
-def changes_waiting(node: Node, to: int) -> Iterator[str]:
+def changes_waiting(node: Node, call: Call) -> Iterator[str]:
     """Which change of the metadata is not agreed on, or not even planned."""
     agreement = node._agreement
-    if any(asker == to for asker, _ in agreement._waiting):
+    if any(asker is call for asker, _ in agreement._waiting):
         yield "waits to be planned as a change of the metadata, behind those that are not agreed on"
     for index, some in agreement._proposals._pending.items():
-        if any(pending.to == to for pending in some):
+        if any(pending.call is call for pending in some):
             quorum = agreement._quorum
             far = f"{quorum.durable} are durable here, {quorum.agreed} agreed on"
             yield f"waits for entry {index} of the metadata: {far}"
-    if to in agreement._asked.values():
+    if call in agreement._asked.values():
         yield "waits for the quorum to change"
 
 
-def kept_in(node: Node, to: int) -> list[str]:
-    """Where in a node something is kept that bears the number of whoever asked."""
+def kept_in(node: Node, call: Call) -> list[str]:
+    """Where in a node something is kept for a call."""
     found: list[str] = []
     seen: set[int] = set()
     line: deque[tuple[str, object]] = deque([("", node)])
@@ -274,9 +280,7 @@ def kept_in(node: Node, to: int) -> list[str]:
         seen.add(id(one))
         for name, value in _parts(one):
             inner = f"{path}{name}"
-            is_it = name == ".to" and value == to
-            is_it = is_it or (isinstance(one, dict) and name == f"[{to}]" and _is_by_asker(path))
-            if is_it or (isinstance(value, tuple) and to in value and name.startswith("[") and "held" in path):
+            if value is call:
                 found.append(path)
             elif isinstance(value, _HOLDERS) or type(value).__module__.startswith("goqueue.core"):
                 line.append((inner, value))
@@ -287,14 +291,10 @@ _OBJECTS_MAX = 20_000
 _HOLDERS = (dict, list, tuple, deque)
 
 
-def _is_by_asker(path: str) -> bool:
-    """Whether a dict is one of those whose keys are whoever asked."""
-    return path.rpartition(".")[2].lstrip("_") in ("waiting", "by_to", "asked", "line", "late", "held", "errands")
-
-
 def _parts(one: object) -> Iterator[tuple[str, object]]:
     """What an object is made of, and how that is called."""
     if isinstance(one, dict):
+        yield from (("[]", key) for key in one)
         yield from ((f"[{key}]", value) for key, value in one.items())
     elif isinstance(one, list | tuple | deque):
         yield from (("[]", value) for value in one)

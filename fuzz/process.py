@@ -22,7 +22,7 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.voter_id import voter_id
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.secrets import Secrets

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from goqueue.core.forwarding.errands import Attempt
 from goqueue.core.node import Node
+from goqueue.core.requests.call import Call
 from goqueue.fuzz import insight
 from goqueue.fuzz.history import Asked
 
@@ -89,16 +90,23 @@ def _inside(world: "World", process: "Process | None", to: int, hops: int) -> li
     """What a node does about a request that it knows under a number."""
     if process is None or process.node is None:
         return ["which is down"]
-    node, name = process.node, process.node_id
     if process.has_in_inbox(to):
-        return [f"{name} has not taken it in, its next turn is {_due(world, process)}"]
-    found = [*_errand(world, process, node, to, hops)]
-    found += [*insight.publishes_waiting(node, to)]
-    found += [*insight.reads_waiting(node, to)]
-    found += [*insight.changes_waiting(node, to)]
+        return [f"{process.node_id} has not taken it in, its next turn is {_due(world, process)}"]
+    call = insight.call_of(process.node, to)
+    if call is None:
+        return [f"{process.node_id} has nothing any more that is about it"]
+    return _about(world, process, process.node, call, hops)
+
+
+def _about(world: "World", process: "Process", node: Node, call: Call, hops: int) -> list[str]:
+    """What a node does about a call."""
+    found = [*_errand(world, process, node, call, hops)]
+    found += [*insight.publishes_waiting(node, call)]
+    found += [*insight.reads_waiting(node, call)]
+    found += [*insight.changes_waiting(node, call)]
     if not found:
-        found = [f"{name} keeps it in {place.lstrip('.')}" for place in insight.kept_in(node, to)]
-    return found or [f"{name} has nothing any more that is about it"]
+        found = [f"{process.node_id} keeps it in {place.lstrip('.')}" for place in insight.kept_in(node, call)]
+    return found or [f"{process.node_id} has nothing any more that is about it"]
 
 
 def _due(world: "World", process: "Process") -> str:
@@ -106,9 +114,9 @@ def _due(world: "World", process: "Process") -> str:
     return "never" if due is None else f"in {(due - world.now) / 1e6:.1f} ms"
 
 
-def _errand(world: "World", process: "Process", node: Node, to: int, hops: int) -> Iterator[str]:
+def _errand(world: "World", process: "Process", node: Node, call: Call, hops: int) -> Iterator[str]:
     """Whom a node has asked on behalf of whoever asked it."""
-    errand = insight.errand(node, to)
+    errand = insight.errand(node, call)
     if errand is None:
         return
     left_s = (errand.deadline - process.local_ns()) / 1e9
@@ -118,7 +126,7 @@ def _errand(world: "World", process: "Process", node: Node, to: int, hops: int) 
     for attempt in errand.attempts.values():
         if attempt.node == process.node_id:
             yield f"{process.node_id} carries it out itself, for {left_s:.1f} s more"
-            yield from (f"  {line}" for line in _inside(world, process, attempt.number, hops - 1) if hops)
+            yield from (f"  {line}" for line in _about(world, process, node, attempt.call, hops - 1) if hops)
         else:
             yield f"{process.node_id} has passed it on to {attempt.node}, and waits for {left_s:.1f} s more"
             yield from (f"  {line}" for line in _there(world, process, attempt, hops))
@@ -136,4 +144,4 @@ def _there(world: "World", process: "Process", attempt: Attempt, hops: int) -> l
     taken = insight.taken_from(there.node, process.node, number)
     if taken is None:
         return [f"{attempt.node} knows nothing of it"]
-    return _inside(world, there, taken, hops - 1) if hops else []
+    return _about(world, there, there.node, taken, hops - 1) if hops else []

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 

@@ -3,7 +3,7 @@
 import trio
 from outcome import Value
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.transports.broker import Broker

@@ -12,7 +12,7 @@ import time
 import trio
 from trio.abc import Stream as ByteStream
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.transports.answer_room import AnswerRoom, current_room
 from goqueue.transports.buffer_budget import ANSWER_BYTES, BufferShare
 from goqueue.transports.http1.connection import Connection, Incoming, Rejection

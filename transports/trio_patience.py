@@ -15,7 +15,7 @@ from typing import TypeAlias
 import trio
 from attrs import evolve
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.deadletters import BrowseDead
 from goqueue.core.requests.delays import ListDelayed
 from goqueue.core.requests.groups import Polled, PollGroup, WatchGroup

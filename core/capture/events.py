@@ -30,7 +30,7 @@ from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import NONE, ValueWriter
 from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.log.effects import ReadResult, SyncToken
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Due, PublishBatch
 from goqueue.core.requests.row import Request
 from goqueue.core.secret_names import SECRET_BYTES

@@ -32,7 +32,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter, Ready
 from goqueue.core.records.batch import Header
 from goqueue.core.replication.messages import Kept, Pull, Pulled
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 
 STEPS_MAX = 10_000
 _ERRANDS_MAX = 1 << 16

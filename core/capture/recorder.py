@@ -28,7 +28,7 @@ from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Due, PublishBatch
 from goqueue.core.requests.row import Request
 from goqueue.core.secret_names import without_secrets

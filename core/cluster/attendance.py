@@ -29,7 +29,7 @@ from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
 from goqueue.core.partition.partition import Partition
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
@@ -46,7 +46,6 @@ from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Service
 from goqueue.core.wishes import Wishes
 
-ROOM = 4
 _MS = 1_000_000
 # After a refusal; longer where only an operator can help.
 _PAUSE_NS = 200 * _MS
@@ -73,8 +72,7 @@ class Attendance:
     _state: Callable[[], ClusterState]
     _catching_up: Callable[[], list[CatchingUp]]
     _logs: Callable[[], list[LogEnd]] = list
-    wishes: Wishes = field(factory=lambda: Wishes(ROOM))
-    service: Service | None = None
+    wishes: Wishes = field(factory=lambda: Wishes(Service.LIFECYCLE))
     # Why the node is not let in, for whoever looks at it; empty where nothing is wrong.
     problem: str = ""
     # The controller let the node go: nothing hangs on it that could hang on another.
@@ -251,11 +249,11 @@ class Attendance:
 
     # --- what a room hears, and does not care about
 
-    def ask(self, now: int, to: int, caller: Caller, request: Any, /) -> None:  # noqa: ANN401 - the protocol's
+    def ask(self, now: int, call: Call, request: Any, /) -> None:  # noqa: ANN401 - the protocol's
         """Nobody asks this room."""
         raise AssertionError(request)
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody asks this room."""
 
     def forget_found(self) -> None:

@@ -14,6 +14,7 @@ from goqueue.core.dead.reading import Reading
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import elsewhere
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.deadletters import BrowseDead, DeadLetter, DeadLetters, Sieve
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.refusals import Code, Refusal
@@ -90,7 +91,7 @@ class Page:
 class Browsing:
     """A page under way; `answer` is there when it is done."""
 
-    to: int
+    call: Call
     topic: str
     _yard: Yard
     _partitions: int

@@ -13,6 +13,7 @@ from attrs import define, field
 from goqueue.core.dead.census import Census
 from goqueue.core.dead.yard import Yard
 from goqueue.core.elsewhere import leaders_elsewhere
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.deadletters import (
     CancelRedrive,
     CountDead,
@@ -125,44 +126,44 @@ class Inquiries:
 
     _yard: Yard
     _census: Census
-    _open: dict[int, Inquiry] = field(factory=dict)
+    _open: dict[Call, Inquiry] = field(factory=dict)
     # What is counted for jobs that are to begin.
-    _counting: dict[int, Inquiry] = field(factory=dict)
+    _counting: dict[Call, Inquiry] = field(factory=dict)
 
-    def begin(self, to: int, question: Question) -> None:
+    def begin(self, call: Call, question: Question) -> None:
         """Ask whoever else has something to say about it; nothing, where that is nobody."""
         slots = self._census.partitions() if isinstance(question, ListDeadTopics) else self._census.homes()
         nodes = leaders_elsewhere(self._yard.led, slots)
         if nodes:
-            inquiry = self._open[to] = Inquiry(question)
+            inquiry = self._open[call] = Inquiry(question)
             inquiry.ask(self._yard.errands, nodes)
 
-    def pass_on(self, to: int, question: StartRedrive | PurgeDead, node: str) -> None:
+    def pass_on(self, call: Call, question: StartRedrive | PurgeDead, node: str) -> None:
         """Have another node answer."""
-        inquiry = self._open[to] = Inquiry(question)
+        inquiry = self._open[call] = Inquiry(question)
         inquiry.ask(self._yard.errands, [node])
 
-    def take_own(self, to: int, reply: Reply) -> bool:
+    def take_own(self, call: Call, reply: Reply) -> bool:
         """What this node says, if others are asked as well."""
-        inquiry = self._open.get(to)
+        inquiry = self._open.get(call)
         if inquiry is not None:
             inquiry.own(reply)
         return inquiry is not None
 
-    def take(self) -> list[tuple[int, Reply]]:
+    def take(self) -> list[tuple[Call, Reply]]:
         """The answers that are whole."""
-        whole = [to for to, inquiry in self._open.items() if inquiry.is_whole]
-        return [(to, self._open.pop(to).answer()) for to in whole]
+        whole = [call for call, inquiry in self._open.items() if inquiry.is_whole]
+        return [(call, self._open.pop(call).answer()) for call in whole]
 
-    def counts(self, to: int, leader: TopicLeader, books: dict[int, Book]) -> DeadCounts | Refusal | None:
+    def counts(self, call: Call, leader: TopicLeader, books: dict[int, Book]) -> DeadCounts | Refusal | None:
         """The letters in all partitions of a topic, those of other nodes too; None while these are asked."""
-        inquiry = self._counting.pop(to, None)
+        inquiry = self._counting.pop(call, None)
         if inquiry is None:
             inquiry = Inquiry(CountDead(leader.topic.name))
             inquiry.ask(self._yard.errands, leaders_elsewhere(self._yard.led, self._census.slots(leader)))
             inquiry.own(self._census.counts(leader, books))
         if not inquiry.is_whole:
-            self._counting[to] = inquiry
+            self._counting[call] = inquiry
             return None
         counts = inquiry.answer()
         if isinstance(counts, DeadCounts) and len(counts.ends) < leader.topic.partitions:
@@ -176,7 +177,7 @@ class Inquiries:
         """Whether somebody can begin with what was counted."""
         return any(inquiry.is_whole for inquiry in self._counting.values())
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for an answer any more."""
-        self._open.pop(to, None)
-        self._counting.pop(to, None)
+        self._open.pop(call, None)
+        self._counting.pop(call, None)

@@ -30,9 +30,8 @@ from goqueue.core.dead.requests import browse_refusal, job_of, job_refusal
 from goqueue.core.dead.targets import dead_topics, resolved
 from goqueue.core.dead.yard import Ledgers, Yard
 from goqueue.core.elsewhere import elsewhere
-from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.partition.partition import Partition
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.deadletters import (
     BrowseDead,
     CancelRedrive,
@@ -60,7 +59,6 @@ from goqueue.core.wishes import Wishes
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Errands, Slot
 
-ROOM = 2
 _WAITING_MAX = 1000
 _BUSY_MAX = 64
 _RUNNING_MAX = 16
@@ -76,11 +74,9 @@ class _Started:
 class DeadLeader:
     """The dead letters of one node."""
 
-    service: Service | None = Service.DEAD_LETTERS
-
     def __init__(self, site: Site, ledgers: Ledgers) -> None:
         self._site = site
-        self.wishes = Wishes(ROOM)
+        self.wishes = Wishes(Service.DEAD_LETTERS)
         self._yard = Yard(site.clock, site.led, ledgers, Errands(self.wishes))
         self._census = Census(self._yard)
         self._carriers: dict[Slot, Carrier] = {}
@@ -90,13 +86,13 @@ class DeadLeader:
         self._paused: dict[Slot, None] = {}
         self._redrives: dict[str, Redrive] = {}
         self._hired = Hired(self._yard, self._carriers)
-        self._browsing: dict[int, Browsing] = {}
+        self._browsing: dict[Call, Browsing] = {}
         self._inquiries = Inquiries(self._yard, self._census)
-        self._waiting: dict[int, Request | _Started] = {}
+        self._waiting: dict[Call, Request | _Started] = {}
         # Topics whose ledgers are being made, by the number of the wish.
         self._making: dict[int, str] = {}
         self._is_stirred = False
-        self._answers: dict[type, Callable[[int, int, Any], bool]] = {
+        self._answers: dict[type, Callable[[int, Call, Any], bool]] = {
             BrowseDead: self._browse,
             ListDeadTopics: self._list_topics,
             StartRedrive: self._start,
@@ -112,58 +108,58 @@ class DeadLeader:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def ask(self, now: int, call: Call, request: Request) -> None:
         """Take a request."""
-        if to < FORWARDED and isinstance(request, Question):
-            self._inquiries.begin(to, request)
-        if self._answers[type(request)](now, to, request):
+        if not call.is_part and isinstance(request, Question):
+            self._inquiries.begin(call, request)
+        if self._answers[type(request)](now, call, request):
             return
         if len(self._waiting) >= _WAITING_MAX:
             message = "too many requests wait for ledgers to be read"
-            self._say(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            self._say(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
         else:
-            self._waiting[to] = request
+            self._waiting[call] = request
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._waiting.pop(to, None)
-        self._browsing.pop(to, None)
-        self._inquiries.forget(to)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._waiting.pop(call, None)
+        self._browsing.pop(call, None)
+        self._inquiries.forget(call)
 
-    def _say(self, to: int, reply: Reply) -> bool:
-        if not self._inquiries.take_own(to, reply):
-            self._site.send(to, reply)
+    def _say(self, call: Call, reply: Reply) -> bool:
+        if not self._inquiries.take_own(call, reply):
+            self._site.send(call, reply)
         return True
 
-    def _relay(self, to: int, topic: str, request: StartRedrive | PurgeDead) -> bool:
+    def _relay(self, call: Call, topic: str, request: StartRedrive | PurgeDead) -> bool:
         """Have the node answer that leads a topic's first partition, if this one does not."""
         away = elsewhere(self._site.led, topic, 0)
         if away is None:
             return False
-        if to >= FORWARDED:
+        if call.is_part:
             message = f"node {self._site.led.node_id} does not lead partition 0 of {topic}"
-            return self._say(to, Refusal(Code.NOT_LEADER, message, retry_after_ms=200, leader=away.leader))
-        self._inquiries.pass_on(to, request, away.leader)
+            return self._say(call, Refusal(Code.NOT_LEADER, message, retry_after_ms=200, leader=away.leader))
+        self._inquiries.pass_on(call, request, away.leader)
         return True
 
     # --- looking
 
-    def _browse(self, now: int, to: int, request: BrowseDead) -> bool:
+    def _browse(self, now: int, call: Call, request: BrowseDead) -> bool:
         leader = resolved(self._site.led, request.topic)
         if isinstance(leader, Refusal):
-            return self._say(to, leader)
+            return self._say(call, leader)
         refusal = browse_refusal(request, leader.topic.partitions)
         books = refusal or self._census.books(leader)
         if isinstance(books, Refusal):
-            return self._say(to, books)
+            return self._say(call, books)
         if books is None:
             return False
-        browsing = Browsing(to, leader.topic.name, self._yard, leader.topic.partitions, request)
-        self._browsing[to] = browsing
+        browsing = Browsing(call, leader.topic.name, self._yard, leader.topic.partitions, request)
+        self._browsing[call] = browsing
         browsing.go()
         return True
 
-    def _list_topics(self, now: int, to: int, request: ListDeadTopics) -> bool:
+    def _list_topics(self, now: int, call: Call, request: ListDeadTopics) -> bool:
         listed: list[DeadTopic] = []
         for name in dead_topics(self._site.led):
             leader = self._site.led.topics[name]
@@ -172,57 +168,57 @@ class DeadLeader:
                 return False
             counts = self._census.counts(leader, books if isinstance(books, dict) else {})
             listed.append(DeadTopic(name, sum(counts.left.values())))
-        return self._say(to, listed)
+        return self._say(call, listed)
 
-    def _count(self, now: int, to: int, request: CountDead) -> bool:
+    def _count(self, now: int, call: Call, request: CountDead) -> bool:
         leader = resolved(self._site.led, request.topic)
         if isinstance(leader, Refusal):
-            return self._say(to, leader)
+            return self._say(call, leader)
         books = self._census.closed(leader) or self._census.books(leader)
         if isinstance(books, Refusal):
-            return self._say(to, books)
-        return books is not None and self._say(to, self._census.counts(leader, books))
+            return self._say(call, books)
+        return books is not None and self._say(call, self._census.counts(leader, books))
 
-    def _find_moved(self, now: int, to: int, request: FindMoved) -> bool:
-        return self._say(to, produced(self._site.led, request))
+    def _find_moved(self, now: int, call: Call, request: FindMoved) -> bool:
+        return self._say(call, produced(self._site.led, request))
 
-    def _carry_on(self, now: int, to: int, request: CarryOn) -> bool:
-        return self._say(to, self._hired.carry_on(now, request))
+    def _carry_on(self, now: int, call: Call, request: CarryOn) -> bool:
+        return self._say(call, self._hired.carry_on(now, request))
 
     # --- jobs
 
-    def _start(self, now: int, to: int, request: StartRedrive | PurgeDead) -> bool:
+    def _start(self, now: int, call: Call, request: StartRedrive | PurgeDead) -> bool:
         led = self._site.led
         leader = resolved(led, request.topic)
         if isinstance(leader, Refusal):
-            return self._say(to, leader)
+            return self._say(call, leader)
         name = leader.topic.name
-        if self._relay(to, name, request):
+        if self._relay(call, name, request):
             return True
         refusal = job_refusal(led, name, request)
         if refusal is not None:
-            return self._say(to, refusal)
+            return self._say(call, refusal)
         if Side.LEDGER not in leader.topic.sides:
             if name not in self._making.values():
                 self._making[self._yard.errands.ask(self, AddSide(name, Side.LEDGER))] = name
             return False
         books = self._census.closed(leader) or self._census.books(leader)
         if isinstance(books, Refusal):
-            return self._say(to, books)
+            return self._say(call, books)
         if books is None:
             return False
         if len(self._redrives) >= _RUNNING_MAX:
             message = f"{_RUNNING_MAX} redrives and purges are under way already"
-            return self._say(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000))
-        counts = self._inquiries.counts(to, leader, books)
+            return self._say(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000))
+        counts = self._inquiries.counts(call, leader, books)
         if isinstance(counts, Refusal):
-            return self._say(to, counts)
+            return self._say(call, counts)
         if counts is None:
             return False
-        self._begin(now, to, request, books[0], counts)
+        self._begin(now, call, request, books[0], counts)
         return True
 
-    def _begin(self, now: int, to: int, request: StartRedrive | PurgeDead, home: Book, counts: DeadCounts) -> None:
+    def _begin(self, now: int, call: Call, request: StartRedrive | PurgeDead, home: Book, counts: DeadCounts) -> None:
         name, spans = (
             home.topic,
             {number: (counts.starts[number], counts.ends[number]) for number in sorted(counts.ends)},
@@ -233,7 +229,7 @@ class DeadLeader:
         home.moves.keep(job)
         redrive = self._run(name, redrive_id)
         redrive.kept = self._yard.touch(home)
-        self._waiting[to] = _Started(redrive_id)
+        self._waiting[call] = _Started(redrive_id)
 
     def _run(self, topic: str, redrive_id: str) -> Redrive:
         redrive = self._redrives[redrive_id] = Redrive(topic, redrive_id, self._yard, self._carriers)
@@ -248,51 +244,51 @@ class DeadLeader:
         is_sure = all(run.is_sure for run in self._redrives.values() if run.topic == topic)
         return books.get(0) if is_sure else None
 
-    def _describe(self, now: int, to: int, request: DescribeRedrive | CancelRedrive | _Started) -> bool:
+    def _describe(self, now: int, call: Call, request: DescribeRedrive | CancelRedrive | _Started) -> bool:
         homes = [self._home(topic) for topic in self._with_jobs()]
         for home in homes:
             job = home.moves.jobs.get(request.redrive_id) if isinstance(home, Book) else None
             if job is not None:
-                return self._say(to, self._reply(job))
+                return self._say(call, self._reply(job))
         if None in homes:
             return False
         refusal = next((home for home in homes if isinstance(home, Refusal)), None)
         if refusal is not None and not isinstance(request, _Started):
             # Where a cancellation waits, the redrive may have ended by it.
-            return self._say(to, refusal.in_doubt() if isinstance(request, CancelRedrive) else refusal)
+            return self._say(call, refusal.in_doubt() if isinstance(request, CancelRedrive) else refusal)
         if isinstance(request, _Started):
             why = "its ledger has lost it" if refusal is None else refusal.message
             message = f"whether redrive {request.redrive_id} has begun is not known: {why}"
-            return self._say(to, Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=1000))
+            return self._say(call, Refusal(Code.OUTCOME_UNKNOWN, message, retry_after_ms=1000))
         message = f"there is no redrive {request.redrive_id[:60]!r}, or it is remembered no more"
-        return self._say(to, Refusal(Code.REDRIVE_NOT_FOUND, message, "redrive_id"))
+        return self._say(call, Refusal(Code.REDRIVE_NOT_FOUND, message, "redrive_id"))
 
-    def _list(self, now: int, to: int, request: ListRedrives) -> bool:
+    def _list(self, now: int, call: Call, request: ListRedrives) -> bool:
         topics = self._with_jobs()
         if request.topic:
             leader = resolved(self._site.led, request.topic)
             if isinstance(leader, Refusal):
-                return self._say(to, leader)
+                return self._say(call, leader)
             topics = [topic for topic in topics if topic == leader.topic.name]
         jobs: list[Job] = []
         for topic in topics:
             home = self._home(topic)
             if isinstance(home, Refusal):
-                return self._say(to, home)
+                return self._say(call, home)
             if home is None:
                 return False
             jobs += home.moves.jobs.values()
         jobs.sort(key=lambda job: (job.started_ms, job.redrive_id), reverse=True)
-        return self._say(to, [self._reply(job) for job in jobs])
+        return self._say(call, [self._reply(job) for job in jobs])
 
     def _with_jobs(self) -> list[str]:
         """The topics of dead letters whose jobs are kept here, if there are any."""
         return [name for name, _ in self._census.homes() if elsewhere(self._site.led, name, 0) is None]
 
-    def _cancel(self, now: int, to: int, request: CancelRedrive) -> bool:
+    def _cancel(self, now: int, call: Call, request: CancelRedrive) -> bool:
         redrive = self._redrives.get(request.redrive_id)
         if redrive is None:
-            return self._describe(now, to, request)
+            return self._describe(now, call, request)
         redrive.cancel(now)
         # It is answered when the job has ended.
         return False
@@ -311,10 +307,10 @@ class DeadLeader:
             return
         self._is_stirred = True
         if isinstance(reply, Refusal):
-            for to, request in [*self._waiting.items()]:
+            for call, request in [*self._waiting.items()]:
                 if isinstance(request, StartRedrive | PurgeDead) and self._is_about(request.topic, name):
-                    del self._waiting[to]
-                    self._say(to, reply.undone())
+                    del self._waiting[call]
+                    self._say(call, reply.undone())
 
     def _is_about(self, asked: str, name: str) -> bool:
         leader = resolved(self._site.led, asked)
@@ -383,8 +379,8 @@ class DeadLeader:
             self._is_stirred = False
             self._try_waiting(now)
         self._finish_browsing()
-        for to, reply in self._inquiries.take():
-            self._site.send(to, reply)
+        for call, reply in self._inquiries.take():
+            self._site.send(call, reply)
 
     def _stir(self, slot: Slot) -> None:
         """A ledger may be another than it was; mostly it has nothing for this room."""
@@ -455,17 +451,17 @@ class DeadLeader:
             self._note(redrive.slot, carrier)
 
     def _finish_browsing(self) -> None:
-        for to, browsing in [*self._browsing.items()]:
+        for call, browsing in [*self._browsing.items()]:
             if browsing.answer is not None:
-                del self._browsing[to]
-                self._say(to, browsing.answer)
+                del self._browsing[call]
+                self._say(call, browsing.answer)
 
     def _try_waiting(self, now: int) -> None:
         """Answer those requests that can be answered by now."""
         waiting, self._waiting = self._waiting, {}
-        for to, request in waiting.items():
-            if not self._answers[type(request)](now, to, request):
-                self._waiting[to] = request
+        for call, request in waiting.items():
+            if not self._answers[type(request)](now, call, request):
+                self._waiting[call] = request
 
     # --- time
 

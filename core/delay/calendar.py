@@ -42,6 +42,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import split, validate
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.delays import DelayedMessage
 from goqueue.core.requests.messages import Acks, Fetch, Fetched, PublishBatch, Published, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
@@ -80,7 +81,7 @@ class Calendar:
     # Whether there is more to do than a turn had room for.
     is_unfinished: bool = False
     # Replies that may be sent.
-    replies: list[tuple[int, Reply]] = field(factory=list)
+    replies: list[tuple[Call, Reply]] = field(factory=list)
     schedule: Schedule = field(factory=Schedule)
     _mover: Mover = field(init=False)
     _summaries: Summaries = field(init=False)
@@ -89,7 +90,7 @@ class Calendar:
     _durable: int = 0
     _appending: dict[int, None] = field(factory=dict)
     # Replies, each with the count of batches that are to be durable first.
-    _held: deque[tuple[int, int, Reply]] = field(factory=deque)
+    _held: deque[tuple[int, Call, Reply]] = field(factory=deque)
     # The read under way, whether it looks for the begin of a summary, and where else there may be one.
     _reading: int = 0
     _is_looking: bool = False
@@ -139,7 +140,7 @@ class Calendar:
         self.standing, self.why = Standing.CLOSED, why
         self._appended = self._durable = self._reading = self.retry_at = 0
         self._appending, self._untried, self.is_unfinished, self._is_looking = {}, [], False, False
-        self.replies.extend((to, self.refusal().in_doubt()) for _, to, _ in self._held)
+        self.replies.extend((call, self.refusal().in_doubt()) for _, call, _ in self._held)
         self._held.clear()
         self._begin(None)
 
@@ -310,15 +311,15 @@ class Calendar:
         self._appending[self.errands.ask(PublishBatch(topic, number, batch, Acks.ALL, Side.SCHEDULE))] = None
         self._appended += 1
 
-    def cancel(self, wall_ms: int, to: int, offset: int) -> None:
+    def cancel(self, wall_ms: int, call: Call, offset: int) -> None:
         """Never deliver a pending message; the reply is there when that is durable."""
         self._append(wall_ms, Cancelled(offset))
-        self._held.append((self._appended, to, None))
+        self._held.append((self._appended, call, None))
 
-    def reschedule(self, wall_ms: int, to: int, offset: int, due_ms: int) -> None:
+    def reschedule(self, wall_ms: int, call: Call, offset: int, due_ms: int) -> None:
         """Deliver a pending message at another time; the reply is there when that is durable."""
         self._append(wall_ms, Rescheduled(offset, due_ms))
-        self._held.append((self._appended, to, self.message(offset)))
+        self._held.append((self._appended, call, self.message(offset)))
 
     def message(self, offset: int) -> DelayedMessage:
         """A pending message, without what is in it."""
@@ -339,8 +340,8 @@ class Calendar:
             self._move(wall_ms, budget)
             self._summarize(wall_ms, budget)
             while self._held and self._held[0][0] <= self._durable:
-                _, to, reply = self._held.popleft()
-                self.replies.append((to, reply))
+                _, call, reply = self._held.popleft()
+                self.replies.append((call, reply))
 
     def _move(self, wall_ms: int, budget: Budget) -> None:
         assert self.stream is not None

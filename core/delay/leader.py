@@ -28,14 +28,13 @@ from goqueue.core.delay.pages import Pages
 from goqueue.core.delay.publishing import HeldBack, due_at
 from goqueue.core.elsewhere import elsewhere, leaders_elsewhere
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.histogram import Histogram
 from goqueue.core.partition.partition import Partition
 from goqueue.core.reads import deleted
 from goqueue.core.records.batch import validate
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import Readable
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.delays import (
     CancelDelayed,
     DelayedMessage,
@@ -54,7 +53,6 @@ from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
 from goqueue.core.wishes import Wishes
 
-ROOM = 3
 _WAITING_MAX = 1_000
 PAGE_MAX = 1_000
 
@@ -66,15 +64,14 @@ class DelayLeader:
     """The room of delays."""
 
     _site: Site
-    wishes: Wishes = field(factory=lambda: Wishes(ROOM), init=False)
-    service: Service | None = field(default=Service.DELAYS, init=False)
+    wishes: Wishes = field(factory=lambda: Wishes(Service.DELAYS), init=False)
     _calendars: dict[Slot, Calendar] = field(factory=dict, init=False)
     # Whose each wish is, of those of calendars.
     _owners: dict[int, Slot] = field(factory=dict, init=False)
     # Requests about single messages of which it is not known yet if they are pending.
-    _waiting: dict[int, Single] = field(factory=dict, init=False)
+    _waiting: dict[Call, Single] = field(factory=dict, init=False)
     # Messages being read, by the number of the read; whom for.
-    _lookups: dict[int, tuple[int, GetDelayed]] = field(factory=dict, init=False)
+    _lookups: dict[int, tuple[Call, GetDelayed]] = field(factory=dict, init=False)
     # What waits for a topic's schedule, whose making is asked for by a number; and what was passed on since.
     _publishes: dict[str, list[HeldBack]] = field(factory=dict, init=False)
     _making: dict[int, str] = field(factory=dict, init=False)
@@ -98,29 +95,29 @@ class DelayLeader:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def ask(self, now: int, call: Call, request: Request) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureDelays):
-            self._site.send(to, self._measure())
+            self._site.send(call, self._measure())
         elif isinstance(request, ListDelayed):
-            self._list(to, request)
+            self._list(call, request)
         else:
             assert isinstance(request, Single)
-            self._ask_about(now, to, request)
+            self._ask_about(now, call, request)
 
-    def _ask_about(self, now: int, to: int, request: Single) -> None:
+    def _ask_about(self, now: int, call: Call, request: Single) -> None:
         calendar = self._calendar(request)
         if isinstance(calendar, Refusal):
-            self._site.send(to, calendar)
+            self._site.send(call, calendar)
         elif calendar.standing is Standing.CLOSED:
-            self._site.send(to, calendar.refusal())
+            self._site.send(call, calendar.refusal())
         elif calendar.is_caught_up(request.offset):
-            self._answer(now, to, request, calendar)
+            self._answer(now, call, request, calendar)
         elif len(self._waiting) < _WAITING_MAX:
-            self._waiting[to] = request
+            self._waiting[call] = request
         else:
             message = "too many requests wait for delayed messages to be read"
-            self._site.send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            self._site.send(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
 
     def _calendar(self, request: Single) -> Calendar | Refusal:
         topic, number = request.topic, request.partition
@@ -149,38 +146,38 @@ class DelayLeader:
         message = f"partition {number} of {topic} is about to be led by another node"
         return Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)
 
-    def _answer(self, now: int, to: int, request: Single, calendar: Calendar) -> None:
+    def _answer(self, now: int, call: Call, request: Single, calendar: Calendar) -> None:
         """Answer a request about a message that is pending, or is not."""
         wall_ms = self._site.clock.wall_ms(now)
         if request.offset not in calendar.schedule:
-            self._site.send(to, _not_found(request))
+            self._site.send(call, _not_found(request))
         elif isinstance(request, GetDelayed):
             fetch = Fetch(request.topic, request.partition, request.offset, 1, side=Side.SCHEDULE)
-            self._lookups[self.wishes.ask(fetch)] = to, request
+            self._lookups[self.wishes.ask(fetch)] = call, request
         elif isinstance(request, CancelDelayed):
-            calendar.cancel(wall_ms, to, request.offset)
+            calendar.cancel(wall_ms, call, request.offset)
             self._cancelled += 1
         else:
             due_ms = due_at(wall_ms, request.delay_ms, request.due_ms)
             if isinstance(due_ms, Refusal):
-                self._site.send(to, due_ms)
+                self._site.send(call, due_ms)
                 return
-            calendar.reschedule(wall_ms, to, request.offset, max(due_ms, wall_ms))
+            calendar.reschedule(wall_ms, call, request.offset, max(due_ms, wall_ms))
             self._rescheduled += 1
         self._busy[calendar.errands.slot] = None
 
-    def _list(self, to: int, request: ListDelayed) -> None:
+    def _list(self, call: Call, request: ListDelayed) -> None:
         own = self._page(request)
-        if isinstance(own, Refusal) or to >= FORWARDED:
-            self._site.send(to, own)
+        if isinstance(own, Refusal) or call.is_part:
+            self._site.send(call, own)
             return
         led = self._site.led
         slots = [(request.topic, number) for number in range(led.topics[request.topic].topic.partitions)]
         nodes = leaders_elsewhere(led, slots)
         if nodes:
-            self._pages.begin(to, request, own, nodes)
+            self._pages.begin(call, request, own, nodes)
         else:
-            self._site.send(to, own)
+            self._site.send(call, own)
 
     def _page(self, request: ListDelayed) -> DelayedMessages | Refusal:
         """The first messages of the partitions here."""
@@ -220,11 +217,11 @@ class DelayLeader:
             sum(pending.values()),
         )
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._waiting.pop(to, None)
-        self._pages.forget(to)
-        for number in [number for number, (asker, _) in self._lookups.items() if asker == to]:
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._waiting.pop(call, None)
+        self._pages.forget(call)
+        for number in [number for number, (asker, _) in self._lookups.items() if asker == call]:
             del self._lookups[number]
 
     def forget_found(self) -> None:
@@ -242,7 +239,7 @@ class DelayLeader:
     def publish(self, topic: str, held: HeldBack) -> None:
         """Have messages wait for the schedule of their topic, which is made for them."""
         waiting = self._publishes.get(topic)
-        if held.publishing.to < 0:
+        if held.publishing.call.service is Service.DELAYS:
             # They were here before: the schedule was made, and is gone again.
             self._refuse(held, deleted(topic))
         elif waiting is None:
@@ -275,7 +272,7 @@ class DelayLeader:
         publishing = held.publishing
         for at, result in zip(held.places, results, strict=True):
             if publishing.answer(at, result):
-                self._site.send(publishing.to, publishing.reply())
+                self._site.send(publishing.call, publishing.reply())
 
     # --- what the node reports
 
@@ -301,20 +298,20 @@ class DelayLeader:
         elif number in self._lookups:
             self._looked_up(*self._lookups.pop(number), reply)
 
-    def _looked_up(self, to: int, request: GetDelayed, reply: Reply) -> None:
+    def _looked_up(self, call: Call, request: GetDelayed, reply: Reply) -> None:
         calendar = self._calendar(request)
         if isinstance(calendar, Refusal):
-            self._site.send(to, calendar)
+            self._site.send(call, calendar)
         elif calendar.standing is not Standing.READY:
-            self._site.send(to, calendar.refusal())
+            self._site.send(call, calendar.refusal())
         elif request.offset not in calendar.schedule:
             # It went while it was read.
-            self._site.send(to, _not_found(request))
+            self._site.send(call, _not_found(request))
         elif isinstance(reply, Refusal):
-            self._site.send(to, reply)
+            self._site.send(call, reply)
         else:
             assert isinstance(reply, Fetched)
-            self._site.send(to, _shown(calendar.message(request.offset), reply.batches))
+            self._site.send(call, _shown(calendar.message(request.offset), reply.batches))
 
     def topics_changed(self, now: int) -> None:
         """There are other topics than before, or with other partitions or settings."""
@@ -336,8 +333,8 @@ class DelayLeader:
         self._busy.pop(slot, None)
         self._resumed.pop(slot, None)
         calendar.close("the partition has another leader")
-        for to, reply in calendar.replies:
-            self._site.send(to, reply if slot[0] in self._site.led.topics else deleted(slot[0]))
+        for call, reply in calendar.replies:
+            self._site.send(call, reply if slot[0] in self._site.led.topics else deleted(slot[0]))
 
     def opened(self, now: int, partition: Partition) -> None:
         """A stream can be used: for the first time, or again and maybe with other contents."""
@@ -418,8 +415,8 @@ class DelayLeader:
         if origin_ms != self._origin_ms:
             self._origin_ms = origin_ms
             self._busy.update(dict.fromkeys(self._calendars))
-        for to, page in self._pages.take():
-            self._site.send(to, page)
+        for call, page in self._pages.take():
+            self._site.send(call, page)
         if not self._busy:
             return
         wall_ms = self._site.clock.wall_ms(now)
@@ -428,8 +425,8 @@ class DelayLeader:
             calendar = self._calendars[slot]
             calendar.turn(now, wall_ms, self._budget)
             replies, calendar.replies = calendar.replies, []
-            for to, reply in replies:
-                self._site.send(to, reply)
+            for call, reply in replies:
+                self._site.send(call, reply)
             if calendar.is_unfinished:
                 self._resumed[slot] = None
             self._arm(slot, calendar)
@@ -447,8 +444,8 @@ class DelayLeader:
 
     def _ask_again(self, now: int) -> None:
         waiting, self._waiting = self._waiting, {}
-        for to, request in waiting.items():
-            self._ask_about(now, to, request)
+        for call, request in waiting.items():
+            self._ask_about(now, call, request)
 
     def check(self) -> None:
         """Assert the invariants."""

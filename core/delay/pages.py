@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.delays import DelayedMessage, DelayedMessages, ListDelayed
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.refusals import Code, Refusal
@@ -41,26 +42,26 @@ class Pages:
     """All pages under way, by whom they are for."""
 
     _wishes: Wishes
-    _open: dict[int, Page] = field(factory=dict)
+    _open: dict[Call, Page] = field(factory=dict)
     # Whose page each question to another node is for.
-    _owners: dict[int, int] = field(factory=dict)
+    _owners: dict[int, Call] = field(factory=dict)
 
-    def begin(self, to: int, request: ListDelayed, own: DelayedMessages, nodes: Iterable[str]) -> None:
+    def begin(self, call: Call, request: ListDelayed, own: DelayedMessages, nodes: Iterable[str]) -> None:
         """Ask other nodes for theirs; nobody has a page for "" ."""
-        page = self._open[to] = Page(request, [own])
+        page = self._open[call] = Page(request, [own])
         for node in nodes:
             if node:
                 number = self._wishes.ask(AskNode(node, request))
                 page.asked[number] = None
-                self._owners[number] = to
+                self._owners[number] = call
             else:
                 message = f"some partition of {request.topic} has no leader at the moment"
                 page.refusal = Refusal(Code.UNAVAILABLE, message, retry_after_ms=500)
 
     def answered(self, number: int, reply: Reply) -> None:
         """The page of another node."""
-        to = self._owners.pop(number)
-        page = self._open.get(to)
+        call = self._owners.pop(number)
+        page = self._open.get(call)
         if page is None or number not in page.asked:
             return
         del page.asked[number]
@@ -74,11 +75,11 @@ class Pages:
         """Whether a number is that of a question to another node."""
         return number in self._owners
 
-    def take(self) -> list[tuple[int, DelayedMessages | Refusal]]:
+    def take(self) -> list[tuple[Call, DelayedMessages | Refusal]]:
         """The pages that are whole."""
-        whole = [to for to, page in self._open.items() if not page.asked]
-        return [(to, self._open.pop(to).answer()) for to in whole]
+        whole = [call for call, page in self._open.items() if not page.asked]
+        return [(call, self._open.pop(call).answer()) for call in whole]
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for a page any more."""
-        self._open.pop(to, None)
+        self._open.pop(call, None)

@@ -7,7 +7,7 @@ from attrs import define
 
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import NewRecord
 from goqueue.core.requests.replies import Reply
 
@@ -24,8 +24,8 @@ class Bearings:
     # Which partitions of a topic messages go to: their places by partition.
     spread: Callable[[str, Sequence[NewRecord]], dict[int, list[int]]]
     # Carry a request or a wish out here, or refuse it.
-    take: Callable[[int, int, Caller, Any], None]
+    take: Callable[[int, Call, Any], None]
     # Tell a client or a room of this node.
-    answer: Callable[[int, Reply], None]
-    # Nobody waits any more for what is carried out under a number.
-    forget: Callable[[int], None]
+    answer: Callable[[Call, Reply], None]
+    # Nobody waits any more for the answer to a call that is carried out here.
+    forget: Callable[[Call], None]

@@ -20,17 +20,16 @@ from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.errands import Attempt, Errand, PublishErrand
 from goqueue.core.forwarding.incoming import Incoming
 from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded, ForwardingMessage, Inquiry, Missing
-from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own, part
 from goqueue.core.forwarding.outgoing import Outgoing
 from goqueue.core.forwarding.routes import Routes
 from goqueue.core.ready import Letter
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call, Origin
 from goqueue.core.requests.cluster import NodeHeartbeat, RegisterNode
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.messages import Publish, PublishBatch, Published
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Route
+from goqueue.core.requests.row import Route, Service
 from goqueue.core.requests.table import TABLE, weight
 
 _ERRANDS_MAX = 20_000
@@ -51,14 +50,14 @@ class Dispatch:
         life = bearings.options.incarnation
         self._outgoing = Outgoing(life, self._post, self._life, self._returned, self._lost)
         self._incoming = Incoming(life, self._post, bearings.take, self._introduced, self._forget_taken)
-        self._errands: dict[int, Errand] = {}
-        self._attempts: dict[int, Attempt] = {}
-        # By number of whoever asked; in the order in which they are to go on.
-        self._held: dict[int, Errand] = {}
+        self._errands: dict[Call, Errand] = {}
+        self._attempts: dict[Call, Attempt] = {}
+        # By call; in the order in which they are to go on.
+        self._held: dict[Call, Errand] = {}
         self._held_topics: dict[str, int] = {}
-        self._alarms: Alarms[int] = Alarms()
+        self._alarms: Alarms[Call] = Alarms()
         # Answers of attempts that were carried out here and not looked at yet.
-        self._told: list[tuple[int, Reply]] = []
+        self._told: list[tuple[Call, Reply]] = []
         # Nodes to which there is a link, the one that is to be asked next first.
         self._met: dict[str, None] = {}
         # Since when this node, which had been in touch with the controller, is not; None while it is, or never was.
@@ -80,17 +79,17 @@ class Dispatch:
 
     # --- requests of clients and of rooms
 
-    def ask(self, now: int, to: int, caller: Caller, request: Any) -> bool:
+    def ask(self, now: int, call: Call, request: Any) -> bool:
         """Look after a request; False when it is to be carried out here like any of a node that is alone."""
         route = TABLE[type(request)].route
         if route is Route.HERE or (route is Route.PARTITIONS and self._is_for_here(request)):
             return False
         if route is not Route.PARTITIONS:
-            node = self.routes.node(to, request)
-            is_direct = route is Route.PARTITION and node == self._bearings.node_id and not self._is_behind(request)
-            if node is None or is_direct:
+            node = self.routes.node(call, request)
+            is_direct = route in (Route.PARTITION, Route.NODE) and not self._is_behind(request)
+            if node is None or (is_direct and node == self._bearings.node_id):
                 return False
-        self._begin(now, to, caller, request)
+        self._begin(now, call, request)
         return True
 
     def _is_for_here(self, request: Publish) -> bool:
@@ -101,24 +100,24 @@ class Dispatch:
     def _is_behind(self, request: Any) -> bool:
         return isinstance(request, PublishBatch) and request.topic in self._held_topics
 
-    def _begin(self, now: int, to: int, caller: Caller, request: Any) -> None:
+    def _begin(self, now: int, call: Call, request: Any) -> None:
         size = _REQUEST_BYTES + weight(request)
         if len(self._errands) >= _ERRANDS_MAX or (self._errands and self._bytes + size > _BYTES_MAX):
             message = "too many requests are on their way to other nodes"
-            self._bearings.answer(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            self._bearings.answer(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
             return
-        errand = self._errand(now, to, caller, request, size)
-        assert to not in self._errands
-        self._errands[to] = errand
+        errand = self._errand(now, call, request, size)
+        assert call not in self._errands
+        self._errands[call] = errand
         self._bytes += size
         self._hasten(errand)
-        self._alarms.set(to, errand.deadline)
+        self._alarms.set(call, errand.deadline)
         if isinstance(request, Publish | PublishBatch) and request.topic in self._held_topics:
             self.hold(now, errand, errand.pause_ns())
         else:
             errand.go(now)
 
-    def _errand(self, now: int, to: int, caller: Caller, request: Any, size: int) -> Errand:
+    def _errand(self, now: int, call: Call, request: Any, size: int) -> Errand:
         options = self._bearings.options
         wait_ns = min(max(getattr(request, "wait_ns", 0), 0), _WAIT_NS_MAX)
         deadline = now + wait_ns + options.request_ns + _GRACE_NS
@@ -127,31 +126,31 @@ class Dispatch:
         if isinstance(request, AskNode):
             deadline += min(max(getattr(request.request, "wait_ns", 0), 0), _WAIT_NS_MAX)
         if not isinstance(request, Publish):
-            return Errand(self, to, caller, request, now, deadline, size)
+            return Errand(self, call, request, now, deadline, size)
         for partition, places in self._bearings.spread(request.topic, request.records).items():
             for at in places:
                 request.records[at].partition = partition
         results: list[Published | Refusal | None] = [None] * len(request.records)
-        return PublishErrand(self, to, caller, request, now, deadline, size, results=results)
+        return PublishErrand(self, call, request, now, deadline, size, results=results)
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for an answer any more."""
-        errand = self._errands.get(to)
+        errand = self._errands.get(call)
         if errand is not None:
             self._drop(errand)
 
     def _drop(self, errand: Errand) -> None:
         """End an errand, and what is under way of it."""
-        del self._errands[errand.to]
+        del self._errands[errand.call]
         self._bytes -= errand.size
-        self._alarms.drop(errand.to)
+        self._alarms.drop(errand.call)
         self._release(errand)
-        for number, attempt in errand.attempts.items():
-            del self._attempts[number]
+        for call, attempt in errand.attempts.items():
+            del self._attempts[call]
             if attempt.node == self._bearings.node_id:
-                self._bearings.forget(number)
+                self._bearings.forget(call)
             else:
-                self._outgoing.abandon(number)
+                self._outgoing.abandon(call)
         errand.attempts.clear()
 
     # --- whether this node is cut off
@@ -169,8 +168,8 @@ class Dispatch:
         for errand in self._errands.values():
             errand.deadline = errand.limit
             self._hasten(errand)
-            if errand.to not in self._held:
-                self._alarms.set(errand.to, errand.deadline)
+            if errand.call not in self._held:
+                self._alarms.set(errand.call, errand.deadline)
 
     def _hasten(self, errand: Errand) -> None:
         """Let an errand of a node that is cut off end early; what the node needs to get in touch again goes on."""
@@ -182,51 +181,54 @@ class Dispatch:
     def attempt(self, now: int, errand: Errand, node: str | None, request: Any, places: list[int]) -> bool:
         """Have a node carry something out, None for this one; False when there is no such node."""
         here = self._bearings.node_id
-        self._count += 1
-        own = is_own(errand.to)
-        number = part(self._count, own=own)
+        call = self._part(errand)
         if node is None or node == here:
-            self._attempts[number] = errand.attempts[number] = Attempt(number, errand, here, places)
-            self._bearings.take(now, number, errand.caller, request)
+            self._attempts[call] = errand.attempts[call] = Attempt(call, errand, here, places)
+            self._bearings.take(now, call, request)
             return True
-        if not self._outgoing.send(now, number, node, errand.caller, request, own=own):
+        if not self._outgoing.send(now, call, node, request):
             return False
-        self._attempts[number] = errand.attempts[number] = Attempt(number, errand, node, places)
+        self._attempts[call] = errand.attempts[call] = Attempt(call, errand, node, places)
         return True
+
+    def _part(self, errand: Errand) -> Call:
+        """The call by which an attempt is made, on behalf of whoever asked."""
+        self._count += 1
+        asked = errand.call
+        return Call(self._count, asked.caller, Origin.SERVICE, Service.ROUTING, is_own=asked.is_own, parent=asked)
 
     def introduce(self, now: int, errand: Errand) -> bool:
         """Have a node that was met tell the controller of this one; False when that is not what is asked."""
-        if not self._met or not isinstance(errand.request, RegisterNode) or errand.to >= FORWARDED:
+        if not self._met or not isinstance(errand.request, RegisterNode) or errand.call.origin is Origin.NODE:
             return False
         peer = next(iter(self._met))
         del self._met[peer]
         self._met[peer] = None
-        self._count += 1
-        number = part(self._count, own=True)
-        self._attempts[number] = errand.attempts[number] = Attempt(number, errand, peer)
-        self._outgoing.introduce(now, number, peer, errand.caller, errand.request)
+        call = self._part(errand)
+        self._attempts[call] = errand.attempts[call] = Attempt(call, errand, peer)
+        self._outgoing.introduce(now, call, peer, errand.request)
         return True
 
-    def _introduced(self, now: int, to: int, caller: Caller, request: Any) -> None:
+    def _introduced(self, now: int, call: Call, request: Any) -> None:
         """A node that nobody knows asks to be registered."""
-        self._begin(now, to, caller, request)
+        self._begin(now, call, request)
 
-    def _forget_taken(self, to: int) -> None:
+    def _forget_taken(self, call: Call) -> None:
         """Nobody waits for what another node has passed on."""
-        self.forget(to)
-        self._bearings.forget(to)
+        self.forget(call)
+        self._bearings.forget(call)
 
     def hold(self, now: int, errand: Errand, pause_ns: int) -> None:
         """Try again once the routes are others, or after a pause."""
-        if errand.to not in self._held:
-            self._held[errand.to] = errand
+        if errand.call not in self._held:
+            self._held[errand.call] = errand
             if isinstance(errand.request, Publish | PublishBatch):
                 topic = errand.request.topic
                 self._held_topics[topic] = self._held_topics.get(topic, 0) + 1
-        self._alarms.set(errand.to, min(now + pause_ns, errand.deadline))
+        self._alarms.set(errand.call, min(now + pause_ns, errand.deadline))
 
     def _release(self, errand: Errand) -> None:
-        if self._held.pop(errand.to, None) is not None and isinstance(errand.request, Publish | PublishBatch):
+        if self._held.pop(errand.call, None) is not None and isinstance(errand.request, Publish | PublishBatch):
             topic = errand.request.topic
             self._held_topics[topic] -= 1
             if not self._held_topics[topic]:
@@ -235,39 +237,39 @@ class Dispatch:
     def finish(self, now: int, errand: Errand, reply: Reply) -> None:
         """Answer whoever asked."""
         self._drop(errand)
-        self._bearings.answer(errand.to, reply)
+        self._bearings.answer(errand.call, reply)
 
     # --- answers
 
-    def answered(self, to: int, reply: Reply) -> None:
+    def answered(self, call: Call, reply: Reply) -> None:
         """Something was carried out here, for another node or for an errand."""
-        if to >= PARTS:
-            self._told.append((to, reply))
+        if call.service is Service.ROUTING:
+            self._told.append((call, reply))
         else:
-            self._incoming.answered(to, reply)
+            self._incoming.answered(call, reply)
 
     def settle(self, now: int) -> bool:
         """Follow up on what was answered here; True when there was anything."""
         told, self._told[:] = self._told[:], []
-        for number, reply in told:
-            self._returned(now, number, reply)
+        for call, reply in told:
+            self._returned(now, call, reply)
         return bool(told)
 
-    def _returned(self, now: int, number: int, reply: Reply) -> None:
-        attempt = self._ended(number)
+    def _returned(self, now: int, call: Call, reply: Reply) -> None:
+        attempt = self._ended(call)
         if attempt is not None:
             attempt.errand.returned(now, attempt, reply)
 
-    def _lost(self, now: int, number: int) -> None:
-        attempt = self._ended(number)
+    def _lost(self, now: int, call: Call) -> None:
+        attempt = self._ended(call)
         if attempt is not None:
             attempt.errand.lost(now, attempt)
 
-    def _ended(self, number: int) -> Attempt | None:
+    def _ended(self, call: Call) -> Attempt | None:
         """An attempt that has come to an end; None for one that nobody waits for."""
-        attempt = self._attempts.pop(number, None)
+        attempt = self._attempts.pop(call, None)
         if attempt is not None:
-            del attempt.errand.attempts[number]
+            del attempt.errand.attempts[call]
         return attempt
 
     # --- letters
@@ -313,8 +315,8 @@ class Dispatch:
         """Hold these no more; those that are held again stand in the same order as before."""
         for errand in errands:
             self._release(errand)
-            self._alarms.set(errand.to, errand.deadline)
-        return (errand for errand in errands if errand.to in self._errands)
+            self._alarms.set(errand.call, errand.deadline)
+        return (errand for errand in errands if errand.call in self._errands)
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
@@ -325,8 +327,8 @@ class Dispatch:
         """Try again what has waited long enough, and give up what has waited too long."""
         self._outgoing.wake(now)
         paused: list[Errand] = []
-        for to in self._alarms.due(now):
-            errand = self._errands[to]
+        for call in self._alarms.due(now):
+            errand = self._errands[call]
             if now >= errand.deadline:
                 self.finish(now, errand, errand.late())
             else:
@@ -341,7 +343,7 @@ class Dispatch:
         assert self._bytes == sum(errand.size for errand in self._errands.values())
         assert self._held.keys() <= self._errands.keys()
         assert sum(len(errand.attempts) for errand in self._errands.values()) == len(self._attempts)
-        for to, errand in self._errands.items():
-            assert to in self._alarms
-            assert to in self._held or errand.attempts
+        for call, errand in self._errands.items():
+            assert call in self._alarms
+            assert call in self._held or errand.attempts
             errand.check()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from attrs import define, evolve, field
 
 from goqueue.core.forwarding.routes import Routes
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import AlterIsr, LeaveNode, NodeHeartbeat, RegisterNode
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.messages import Publish, Published, PublishReply
@@ -37,7 +37,7 @@ _KNOWN_SOON_NS = 1_000_000_000
 class Attempt:
     """A request, or a part of one, that a node is to carry out; `places` are those of a part's messages."""
 
-    number: int
+    call: Call
     errand: "Errand"
     node: str
     places: list[int] = field(factory=list)
@@ -66,14 +66,13 @@ class Errand:
     """A request for one node."""
 
     way: Way
-    to: int
-    caller: Caller
+    call: Call
     request: Any
     begun: int
     # When it ends at the latest; `deadline` may be earlier for a while.
     limit: int
     size: int
-    attempts: dict[int, Attempt] = field(factory=dict)
+    attempts: dict[Call, Attempt] = field(factory=dict)
     deadline: int = field(init=False)
     pauses: int = 0
     # What to say when time is over.
@@ -97,7 +96,7 @@ class Errand:
         if self.is_done:
             self.way.finish(now, self, self.reply)
             return
-        node = self.way.routes.node(self.to, self.request)
+        node = self.way.routes.node(self.call, self.request)
         request = self.request.request if isinstance(self.request, AskNode) else self.request
         if node == "" or not self.way.attempt(now, self, node, request, []):
             if not self.way.introduce(now, self):

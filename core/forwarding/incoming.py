@@ -24,8 +24,7 @@ from goqueue.core.forwarding.messages import (
     Inquiry,
     Missing,
 )
-from goqueue.core.forwarding.numbers import forwarded
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call, Origin
 from goqueue.core.requests.cluster import RegisterNode
 from goqueue.core.requests.groups import Polled
 from goqueue.core.requests.queues import PolledWork
@@ -55,7 +54,7 @@ class _Origin:
     floor: int = 1
     gone: int = 0
     swept: int = 1
-    under_way: dict[int, int] = field(factory=dict)
+    under_way: dict[int, Call] = field(factory=dict)
     # Of what must not be repeated; None for what was abandoned.
     kept: dict[int, Answered | None] = field(factory=dict)
     kept_bytes: int = 0
@@ -98,9 +97,9 @@ class Incoming:
         self,
         own_life: int,
         post: Callable[[str, ForwardingMessage], None],
-        take: Callable[[int, int, Caller, Any], None],
-        introduce: Callable[[int, int, Caller, Any], None],
-        forget: Callable[[int], None],
+        take: Callable[[int, Call, Any], None],
+        introduce: Callable[[int, Call, Any], None],
+        forget: Callable[[Call], None],
     ) -> None:
         self._own_life = own_life
         self._post = post
@@ -108,7 +107,7 @@ class Incoming:
         self._introduce = introduce
         self._forget = forget
         self._origins: dict[str, dict[int, _Origin]] = {}
-        self._taken: dict[int, _Taken] = {}
+        self._taken: dict[Call, _Taken] = {}
         self._count = 0
 
     def forwarded(self, now: int, sender: str, message: Forwarded) -> None:
@@ -131,10 +130,10 @@ class Incoming:
             self._post(sender, Answered(message.origin, self._own_life, number, refusal))
         else:
             self._count += 1
-            to = forwarded(self._count, own=message.is_own)
-            origin.under_way[number] = to
-            self._taken[to] = _Taken(origin, number, is_once)
-            (self._introduce if is_introduction else self._take)(now, to, message.caller, message.request)
+            call = Call(self._count, message.caller, Origin.NODE, is_own=message.is_own)
+            origin.under_way[number] = call
+            self._taken[call] = _Taken(origin, number, is_once)
+            (self._introduce if is_introduction else self._take)(now, call, message.request)
 
     def _origin(self, sender: str, life: int) -> _Origin:
         lives = self._origins.setdefault(sender, {})
@@ -152,9 +151,9 @@ class Incoming:
             self._forget_life(origin)
 
     def _forget_life(self, origin: _Origin) -> None:
-        for to in origin.under_way.values():
-            del self._taken[to]
-            self._forget(to)
+        for call in origin.under_way.values():
+            del self._taken[call]
+            self._forget(call)
 
     def _repeat(self, origin: _Origin, number: int) -> None:
         """Answer once more what is not to be carried out again."""
@@ -163,9 +162,9 @@ class Incoming:
             answer = Answered(origin.life, self._own_life, number, _unknown())
         self._post(origin.sender, answer)
 
-    def answered(self, to: int, reply: Reply) -> None:
+    def answered(self, call: Call, reply: Reply) -> None:
         """What came of a request; nobody may be waiting for it any more."""
-        taken = self._taken.pop(to, None)
+        taken = self._taken.pop(call, None)
         if taken is None:
             return
         origin = taken.origin
@@ -178,13 +177,13 @@ class Incoming:
     def abandoned(self, sender: str, message: Abandoned) -> None:
         """The origin does not wait for a request any more."""
         origin = self._origin(sender, message.origin)
-        to = origin.under_way.pop(message.number, None)
+        call = origin.under_way.pop(message.number, None)
         # It may have overtaken the request, which then is not begun at all.
-        is_once = to is None or self._taken.pop(to).is_once
+        is_once = call is None or self._taken.pop(call).is_once
         if is_once and message.number not in origin.kept and message.number >= origin.floor:
             origin.keep(message.number, None)
-        if to is not None:
-            self._forget(to)
+        if call is not None:
+            self._forget(call)
 
     def asked(self, sender: str, message: Inquiry) -> None:
         """The origin asks what has become of some requests."""
@@ -205,8 +204,8 @@ class Incoming:
         """Assert the invariants."""
         origins = [origin for lives in self._origins.values() for origin in lives.values()]
         assert sum(len(origin.under_way) for origin in origins) == len(self._taken)
-        for to, taken in self._taken.items():
-            assert taken.origin.under_way[taken.number] == to
+        for call, taken in self._taken.items():
+            assert taken.origin.under_way[taken.number] == call
         for origin in origins:
             assert len(origin.kept) <= _KEPT_MAX
             assert not origin.kept.keys() & origin.under_way.keys()

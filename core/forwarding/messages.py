@@ -6,7 +6,7 @@ node that was asked, `life` that of the one that is to carry the request out, as
 
 from attrs import define
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 

@@ -23,7 +23,7 @@ from goqueue.core.forwarding.messages import (
     Inquiry,
     Missing,
 )
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import RegisterNode
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.table import is_answer, is_idempotent, is_repeatable
@@ -38,7 +38,7 @@ _INQUIRY_MAX = 1000
 class _Sent:
     """A request under way; `asked_at` is when the other node was last spoken to about it."""
 
-    to: int
+    call: Call
     letter: Forwarded
     asked_at: int
 
@@ -76,8 +76,8 @@ class Outgoing:
         own_life: int,
         post: Callable[[str, ForwardingMessage], None],
         life: Callable[[str], int],
-        answered: Callable[[int, int, Reply], None],
-        lost: Callable[[int, int], None],
+        answered: Callable[[int, Call, Reply], None],
+        lost: Callable[[int, Call], None],
     ) -> None:
         self._own_life = own_life
         self._post = post
@@ -86,36 +86,36 @@ class Outgoing:
         self._lost = lost
         self._peers: dict[str, _Peer] = {}
         # Where the request with a number of ours is, and under which number there.
-        self._places: dict[int, tuple[str, int]] = {}
+        self._places: dict[Call, tuple[str, int]] = {}
 
-    def send(self, now: int, to: int, node: str, caller: Caller, request: Any, *, own: bool) -> bool:
+    def send(self, now: int, call: Call, node: str, request: Any) -> bool:
         """Have a node carry out a request; False when there is no such node now."""
         life = self._life(node)
         if life:
-            self._send(now, to, node, life, caller, request, own=own)
+            self._send(now, call, node, life, request)
         return life > 0
 
-    def introduce(self, now: int, to: int, node: str, caller: Caller, request: Any) -> None:
+    def introduce(self, now: int, call: Call, node: str, request: Any) -> None:
         """Have a node of which only the name is known pass on what may be repeated."""
         assert is_repeatable(request)
-        self._send(now, to, node, ANY_LIFE, caller, request, own=True)
+        self._send(now, call, node, ANY_LIFE, request)
 
-    def _send(self, now: int, to: int, node: str, life: int, caller: Caller, request: Any, *, own: bool) -> None:
+    def _send(self, now: int, call: Call, node: str, life: int, request: Any) -> None:
         peer = self._peers.setdefault(node, _Peer())
         number = peer.next
         peer.next += 1
         if not is_idempotent(request):
             peer.once[number] = None
-        letter = Forwarded(self._own_life, life, number, peer.raised_floor(), own, caller, request)
-        peer.sent[number] = _Sent(to, letter, now)
-        self._places[to] = node, number
+        letter = Forwarded(self._own_life, life, number, peer.raised_floor(), call.is_own, call.caller, request)
+        peer.sent[number] = _Sent(call, letter, now)
+        self._places[call] = node, number
         if peer.due is None:
             peer.due = now + _PATIENCE_NS
         self._post(node, letter)
 
-    def abandon(self, to: int) -> None:
+    def abandon(self, call: Call) -> None:
         """Nobody waits for this answer any more."""
-        place = self._places.pop(to, None)
+        place = self._places.pop(call, None)
         if place is not None:
             node, number = place
             self._peers[node].drop(number)
@@ -138,8 +138,8 @@ class Outgoing:
             if not is_answer(request, message.reply):
                 raise ProtocolError(f"a {type(message.reply).__name__} is no answer to a {type(request).__name__}")
             self._peers[sender].drop(message.number)
-            del self._places[sent.to]
-            self._answered(now, sent.to, message.reply)
+            del self._places[sent.call]
+            self._answered(now, sent.call, message.reply)
 
     def missing(self, now: int, sender: str, message: Missing) -> None:
         """A node knows nothing of some requests."""
@@ -163,8 +163,8 @@ class Outgoing:
     def _lose(self, now: int, peer: _Peer, number: int) -> None:
         sent = peer.drop(number)
         assert sent is not None
-        del self._places[sent.to]
-        self._lost(now, sent.to)
+        del self._places[sent.call]
+        self._lost(now, sent.call)
 
     # --- what changes
 
@@ -206,8 +206,8 @@ class Outgoing:
     def check(self) -> None:
         """Assert the invariants."""
         assert sum(len(peer.sent) for peer in self._peers.values()) == len(self._places)
-        for to, (node, number) in self._places.items():
-            assert self._peers[node].sent[number].to == to
+        for call, (node, number) in self._places.items():
+            assert self._peers[node].sent[number].call == call
         for peer in self._peers.values():
             assert (peer.due is None) == (not peer.sent)
             assert all(peer.floor <= number < peer.next for number in peer.once)

@@ -12,16 +12,14 @@ from typing import Any
 from attrs import define, field
 
 from goqueue.core.cluster.apply import ClusterState
+from goqueue.core.requests.call import Call, Origin
 from goqueue.core.requests.messages import Fetch, PublishBatch, Side
 from goqueue.core.requests.metadata import AddSide, MakeOwnTopic
-from goqueue.core.requests.row import Route
+from goqueue.core.requests.row import Route, Service
 from goqueue.core.requests.table import TABLE
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic
-from goqueue.core.wishes import room_of
 
 _GROUPS = "__groups"
-# The room that moves what is due: a move belongs to one tenure of the partition.
-_DELAYS_ROOM = 3
 
 
 @define(eq=False)
@@ -38,11 +36,11 @@ class Routes:
         """The state or the controller is another one."""
         self._all_here.clear()
 
-    def node(self, to: int, request: Any) -> str | None:
+    def node(self, call: Call, request: Any) -> str | None:
         """The node that a request belongs to; None where it is carried out here, whoever leads."""
         route = TABLE[type(request)].route
         if route is Route.PARTITION:
-            is_bound = to < 0 and _is_bound(to, request)
+            is_bound = call.origin is Origin.SERVICE and _is_bound(call, request)
             return None if is_bound else self.leader(request.topic, request.partition)
         if route is Route.CONTROLLER:
             return self._controller()
@@ -80,9 +78,10 @@ class Routes:
         return True
 
 
-def _is_bound(wish: int, request: Any) -> bool:
-    """Whether what a room wishes may only be done by a leader that is here."""
+def _is_bound(call: Call, request: Any) -> bool:
+    """Whether what a service asks may only be done by a leader that is here."""
     if isinstance(request, PublishBatch):
-        is_mover = room_of(wish) == _DELAYS_ROOM
+        # A move of what is due belongs to one tenure of the partition.
+        is_mover = call.service is Service.DELAYS
         return request.side is not Side.DATA or request.topic == _GROUPS or is_mover
     return isinstance(request, Fetch) and request.side is not Side.DATA

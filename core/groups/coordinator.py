@@ -31,7 +31,7 @@ from goqueue.core.groups.shared import SharedNews
 from goqueue.core.groups.state import Change, Group, Groups, GroupStands, Member, change_of, entry_of
 from goqueue.core.groups.watches import Watch, Watches
 from goqueue.core.records.entries import Entry
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
@@ -73,7 +73,7 @@ class Coordinator:
     bounds: GroupBounds = field(factory=GroupBounds)
     # What is to be appended to the journal, and what to say once everything appended so far is durable.
     entries: list[Entry] = field(factory=list)
-    replies: list[tuple[int, Reply]] = field(factory=list)
+    replies: list[tuple[Call, Reply]] = field(factory=list)
     # Groups of which somebody may have other partitions than before; emptied by whoever follows that.
     changed: dict[str, None] = field(factory=dict)
     shared: SharedNews = field(factory=SharedNews)
@@ -98,16 +98,16 @@ class Coordinator:
 
     # --- what is asked
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
-        """Take a request; its reply comes under `to`."""
+    def ask(self, now: int, call: Call, request: Request) -> None:
+        """Take a request; its reply comes under `call`."""
         if isinstance(request, WatchGroup):
-            self._watch(now, to, request)
+            self._watch(now, call, request)
         else:
-            self.replies.append((to, _ASK[type(request)](self, now, request)))
+            self.replies.append((call, _ASK[type(request)](self, now, request)))
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._watches.forget(to)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._watches.forget(call)
 
     def alive(self, now: int, group: str, member_id: str) -> Refusal | None:
         """A member was heard of otherwise, as by a poll."""
@@ -132,9 +132,9 @@ class Coordinator:
                 self.changed[group.name] = None
                 self._unsettle(now, group.name, "topics_changed")
 
-    def suspend(self) -> list[int]:
+    def suspend(self) -> list[Call]:
         """Give up what was not appended, and all answers; whom they were for."""
-        waiting = [to for to, _ in self.replies] + [watch.to for watch in self._watches.all()]
+        waiting = [call for call, _ in self.replies] + [watch.call for watch in self._watches.all()]
         self.entries, self.replies, self._watches = [], [], Watches()
         return waiting
 
@@ -146,7 +146,7 @@ class Coordinator:
         # Only the last value of a key is read: a journal that is yet to be compacted holds a group at every step.
         changes = [change_of(key, value) for key, value in dict(entries).items()]
         refusal = Refusal(Code.UNAVAILABLE, "the group's coordinator begins anew", retry_after_ms=100)
-        self.replies = [(to, refusal) for to in self.suspend()]
+        self.replies = [(call, refusal) for call in self.suspend()]
         self.groups = Groups(bounds=self.bounds)
         self.shared = SharedNews(all_differ=True)
         self._sessions, self._pacing = Sessions(), Pacing()
@@ -185,7 +185,7 @@ class Coordinator:
             self._rebalance(now, name)
         for watch in self._watches.due(now):
             group = self.groups.groups[watch.group]
-            self.replies.append((watch.to, self._beat(group, group.members[watch.member_id])))
+            self.replies.append((watch.call, self._beat(group, group.members[watch.member_id])))
         self._expire_due(now)
 
     def _expire_due(self, now: int) -> None:
@@ -239,11 +239,11 @@ class Coordinator:
         for watch in self._watches.of(group.name):
             member = plan.member_of(group, watch.member_id)
             if isinstance(member, Refusal):
-                self._watches.forget(watch.to)
-                self.replies.append((watch.to, member))
+                self._watches.forget(watch.call)
+                self.replies.append((watch.call, member))
             elif describe.fingerprint(group, member) != watch.seen:
-                self._watches.forget(watch.to)
-                self.replies.append((watch.to, self._beat(group, member)))
+                self._watches.forget(watch.call)
+                self.replies.append((watch.call, self._beat(group, member)))
 
     def _note_moves(self, group: Group) -> None:
         if rebalance.is_settled(group):
@@ -361,18 +361,18 @@ class Coordinator:
         deadline_ms = 0 if deadline is None else self._clock.wall_ms(deadline)
         return describe.beat(group, self.state(group), member, session.told, deadline_ms)
 
-    def _watch(self, now: int, to: int, request: WatchGroup) -> None:
+    def _watch(self, now: int, call: Call, request: WatchGroup) -> None:
         self.heartbeats += request.counts
         found = self._member(now, request.group, request.member_id, heard=request.counts)
         if isinstance(found, Refusal):
-            self.replies.append((to, found))
+            self.replies.append((call, found))
             return
         group, member = found
         wait_ns = min(request.wait_ns, member.session_timeout_ms * 1_000_000 // 3)
         if wait_ns <= 0 or describe.fingerprint(group, member) != request.seen:
-            self.replies.append((to, self._beat(group, member)))
+            self.replies.append((call, self._beat(group, member)))
         else:
-            self._watches.add(Watch(to, group.name, member.member_id, request.seen, now + wait_ns))
+            self._watches.add(Watch(call, group.name, member.member_id, request.seen, now + wait_ns))
 
     def _leave(self, now: int, request: LeaveGroup) -> Reply:
         found = self._member(now, request.group, request.member_id)

@@ -77,9 +77,9 @@ class Journal:
             self.standing = Standing.MAKING
             self._making = self._wishes.ask(MakeOwnTopic(JOURNAL_TOPIC, 1, JOURNAL_CONFIG))
 
-    def is_made(self, to: int, reply: Reply) -> bool:
+    def is_made(self, number: int, reply: Reply) -> bool:
         """Whether the topic was made, if this is the answer to that; it was not now, and may be another time."""
-        if to != self._making or self.standing is not Standing.MAKING or not isinstance(reply, Refusal):
+        if number != self._making or self.standing is not Standing.MAKING or not isinstance(reply, Refusal):
             return True
         self.standing, self.why = Standing.ABSENT, reply.message
         return False
@@ -117,12 +117,12 @@ class Journal:
     def _read(self, offset: int, wait_ns: int = 0) -> None:
         self._reading = self._wishes.ask(Fetch(JOURNAL_TOPIC, 0, offset, _READ_BYTES, wait_ns, looks=True))
 
-    def fetched(self, now: int, to: int, reply: Fetched | Refusal, end: int) -> bool:
+    def fetched(self, now: int, number: int, reply: Fetched | Refusal, end: int) -> bool:
         """An answer to a read; True when that was the last one, and `take_loaded` has everything.
 
         `end` is where ends what was written to the partition, be it readable or not.
         """
-        if to != self._reading:
+        if number != self._reading:
             return False
         self._reading = 0
         if isinstance(reply, Refusal):
@@ -163,14 +163,14 @@ class Journal:
             self.appended += 1
             self._appending[self._wishes.ask(PublishBatch(JOURNAL_TOPIC, 0, batch, Acks.ALL))] = None
 
-    def published(self, now: int, to: int, reply: PublishReply | Refusal) -> None:
+    def published(self, now: int, number: int, reply: PublishReply | Refusal) -> None:
         """An answer to an append."""
-        if to not in self._appending:
+        if number not in self._appending:
             return
         result = reply.results[0] if isinstance(reply, PublishReply) else reply
         if isinstance(result, Published):
-            assert to == next(iter(self._appending)), "batches are durable in their order"
-            del self._appending[to]
+            assert number == next(iter(self._appending)), "batches are durable in their order"
+            del self._appending[number]
             self.durable += 1
         else:
             self.unreadable(now, result.message)

@@ -36,7 +36,7 @@ from goqueue.core.groups.signs import SignsOfLife
 from goqueue.core.groups.sounded import Sounded
 from goqueue.core.groups.state import Group, Slot
 from goqueue.core.partition.partition import Partition
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import FetchOffsets, GroupMode, JoinGroup, MeasureGroups, PollGroup, ResetOffsets
 from goqueue.core.requests.messages import Fetched, FoundOffset, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
@@ -45,7 +45,6 @@ from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
 from goqueue.core.wishes import Wishes
 
-ROOM = 0
 _WAITING_MAX = 1000
 # So many groups are named in one note.
 _NAMED_MAX = 20
@@ -53,8 +52,6 @@ _NAMED_MAX = 20
 
 class GroupLeader:
     """The groups of one node."""
-
-    service: Service | None = Service.GROUPS
 
     def __init__(self, site: Site, session_timeout_ms: int, bounds: GroupBounds) -> None:
         self._clock = site.clock
@@ -64,7 +61,7 @@ class GroupLeader:
         self._session_timeout_ms = session_timeout_ms
         # Who knows how far shared groups have come.
         self.queues: Queues | None = None
-        self.wishes = Wishes(ROOM)
+        self.wishes = Wishes(Service.GROUPS)
         self._journal = Journal(self.wishes)
         self._mirror = Mirror(self.wishes)
         self._signs = SignsOfLife(self.wishes)
@@ -73,53 +70,53 @@ class GroupLeader:
         self._sounded = Sounded(self._reach)
         self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, bounds, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
-        self._waiting: dict[int, tuple[Caller, Request]] = {}
+        self._waiting: dict[Call, Request] = {}
         # Replies of the coordinator, each with the count of batches that are to be durable first.
-        self._held: deque[tuple[int, int, Reply]] = deque()
+        self._held: deque[tuple[int, Call, Reply]] = deque()
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def ask(self, now: int, call: Call, request: Request) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, MeasureGroups):
             sight = Sight(now, self.coordinator, self._reach.about, self._led.age_ms, self.queues)
-            self._send(to, measured(request, sight, self._polls))
+            self._send(call, measured(request, sight, self._polls))
             return
         far = self._far()
         if far is not None:
-            self._send(to, _not_here(far))
+            self._send(call, _not_here(far))
             return
         if not self._led.is_in_office:
-            self._send(to, self._led.out_of_office())
+            self._send(call, self._led.out_of_office())
             return
         if isinstance(request, JoinGroup) and not request.session_timeout_ms:
             request = evolve(request, session_timeout_ms=self._session_timeout_ms)
         self._journal.ensure()
         if self.is_ready:
-            self._take(now, to, caller, request)
+            self._take(now, call, request)
         elif self._journal.standing is Standing.FAILED:
-            self._send(to, self._refusal())
+            self._send(call, self._refusal())
         elif len(self._waiting) >= _WAITING_MAX:
             message = "too many requests wait for the groups to be read"
-            self._send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            self._send(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
         else:
-            self._waiting[to] = caller, request
+            self._waiting[call] = request
 
     def _far(self) -> Elsewhere | None:
         """Who else coordinates, if this node does not."""
         return elsewhere(self._led, JOURNAL_TOPIC, 0)
 
-    def _take(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def _take(self, now: int, call: Call, request: Request) -> None:
         if isinstance(request, ResetOffsets):
             partitions = self.coordinator.partitions(request.topic)
-            if self._moments.begin(to, caller, request, partitions):
+            if self._moments.begin(call, request, partitions):
                 return
-        self._plumb(now, to, caller, request)
+        self._plumb(now, call, request)
 
-    def _plumb(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def _plumb(self, now: int, call: Call, request: Request) -> None:
         """Find out first how far those partitions reach that a request rests on."""
-        if not self._sounded.begin(to, caller, request, self._rests_on(request)):
-            self._pass_on(now, to, caller, request)
+        if not self._sounded.begin(call, request, self._rests_on(request)):
+            self._pass_on(now, call, request)
 
     def _rests_on(self, request: Request) -> list[Slot]:
         """The partitions that somebody asks for whose ends the answer depends on."""
@@ -135,20 +132,20 @@ class GroupLeader:
         topics = request.topics or [*{**read, **dict(committed)}]
         return [(topic, number) for topic in topics for number in range(coordinator.partitions(topic))]
 
-    def _pass_on(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def _pass_on(self, now: int, call: Call, request: Request) -> None:
         """Have a request answered by whoever knows the answer."""
         if isinstance(request, PollGroup):
-            self._polls.poll(now, to, request)
+            self._polls.poll(now, call, request)
             return
         if self.queues is not None and isinstance(request, FetchOffsets | ResetOffsets):
             group = self.coordinator.groups.groups.get(request.group)
             if group is not None and group.mode is GroupMode.SHARED:
                 if isinstance(request, ResetOffsets):
-                    self.queues.reset(now, to, request)
+                    self.queues.reset(now, call, request)
                 else:
-                    self.queues.tell(now, to, request)
+                    self.queues.tell(now, call, request)
                 return
-        self.coordinator.ask(now, to, caller, request)
+        self.coordinator.ask(now, call, request)
 
     @property
     def is_ready(self) -> bool:
@@ -251,13 +248,13 @@ class GroupLeader:
         message = f"the groups cannot be read or written: {self._journal.why}"
         return Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._waiting.pop(to, None)
-        self._moments.forget(to)
-        self._sounded.forget(to)
-        self._polls.forget(to)
-        self.coordinator.forget(to)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._waiting.pop(call, None)
+        self._moments.forget(call)
+        self._sounded.forget(call)
+        self._polls.forget(call)
+        self.coordinator.forget(call)
 
     def forget_found(self) -> None:
         """Let go of the batches in memory that polls have found so far."""
@@ -265,27 +262,27 @@ class GroupLeader:
 
     # --- what the node reports
 
-    def answered(self, now: int, to: int, reply: Reply) -> None:
+    def answered(self, now: int, number: int, reply: Reply) -> None:
         """The answer to a wish."""
         if isinstance(reply, Fetched | FoundOffset | Refusal):
-            slot = self._reach.answered(now, to, reply)
+            slot = self._reach.answered(now, number, reply)
             if slot is not None:
                 self._heard(now, slot)
         if isinstance(reply, Fetched | Refusal):
-            self._mirror.answered(now, to, reply)
+            self._mirror.answered(now, number, reply)
         if isinstance(reply, FoundOffset | Refusal):
-            reset = self._moments.answered(to, reply)
+            reset = self._moments.answered(number, reply)
             if reset is not None and reset.refusal is not None:
-                self._send(reset.to, reset.refusal)
+                self._send(reset.call, reset.refusal)
             elif reset is not None:
-                self._plumb(now, reset.to, reset.caller, reset.request)
-        if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, to, reply, self._journal_end()):
+                self._plumb(now, reset.call, reset.request)
+        if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, number, reply, self._journal_end()):
             self._begin(now)
         if isinstance(reply, Fetched | FoundOffset | Refusal):
-            self._polls.answered(to, reply)
+            self._polls.answered(number, reply)
         if isinstance(reply, PublishReply | Refusal):
-            self._journal.published(now, to, reply)
-        if not self._journal.is_made(to, reply) or self._journal.standing is Standing.FAILED:
+            self._journal.published(now, number, reply)
+        if not self._journal.is_made(number, reply) or self._journal.standing is Standing.FAILED:
             self._refuse_all()
 
     def _journal_end(self) -> int:
@@ -302,8 +299,8 @@ class GroupLeader:
             return
         self._mirror.stop()
         waiting, self._waiting = self._waiting, {}
-        for to, (caller, request) in waiting.items():
-            self._take(now, to, caller, request)
+        for call, request in waiting.items():
+            self._take(now, call, request)
 
     def _heard(self, now: int, slot: Slot) -> None:
         """There is news of a partition that another node leads."""
@@ -316,20 +313,20 @@ class GroupLeader:
         """Whoever waits is told that it cannot be now."""
         self._refuse_waiting()
         refusal = self._refusal()
-        for _, to, _ in self._held:
+        for _, call, _ in self._held:
             # The journal may have what this answer rests on.
-            self._send(to, refusal.in_doubt())
+            self._send(call, refusal.in_doubt())
         self._held.clear()
-        for to in self.coordinator.suspend():
-            self._send(to, refusal)
+        for call in self.coordinator.suspend():
+            self._send(call, refusal)
 
     def _refuse_waiting(self) -> None:
         """Those whose requests were not begun may go elsewhere with them."""
         refusal = self._refusal()
         waiting = [*self._waiting, *self._moments.clear(), *self._sounded.clear(), *self._polls.end_all()]
         self._waiting = {}
-        for to in waiting:
-            self._send(to, refusal)
+        for call in waiting:
+            self._send(call, refusal)
 
     def _follow_journal(self, now: int) -> None:
         """Keep a copy of the groups while another node coordinates, and until this one does."""
@@ -425,13 +422,13 @@ class GroupLeader:
         self._polls.turn(now, appended, self._journal.durable)
         if coordinator.replies:
             replies, coordinator.replies = coordinator.replies, []
-            self._held.extend((appended, to, answer) for to, answer in replies)
+            self._held.extend((appended, call, answer) for call, answer in replies)
         held, durable = self._held, self._journal.durable
         while held and held[0][0] <= durable:
-            _, to, answer = held.popleft()
-            self._send(to, answer)
-        for to, answer in self._polls.take_replies():
-            self._send(to, answer)
+            _, call, answer = held.popleft()
+            self._send(call, answer)
+        for call, answer in self._polls.take_replies():
+            self._send(call, answer)
 
     def check(self) -> None:
         """Assert the invariants."""

@@ -7,7 +7,7 @@ Invariant: a number that is asked under belongs to one reset, and a reset has qu
 
 from attrs import define, field
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import ResetOffsets, ResetTo
 from goqueue.core.requests.messages import FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Refusal
@@ -18,8 +18,7 @@ from goqueue.core.wishes import Wishes
 class MomentReset:
     """A reset whose offsets are being looked up."""
 
-    to: int
-    caller: Caller
+    call: Call
     request: ResetOffsets
     # The partition that each open question is about.
     open: dict[int, int] = field(factory=dict)
@@ -31,21 +30,21 @@ class Moments:
     """All resets that are being looked up."""
 
     _wishes: Wishes
-    _resets: dict[int, MomentReset] = field(factory=dict)
+    _resets: dict[Call, MomentReset] = field(factory=dict)
     _by_question: dict[int, MomentReset] = field(factory=dict)
 
-    def begin(self, to: int, caller: Caller, request: ResetOffsets, partitions: int) -> bool:
+    def begin(self, call: Call, request: ResetOffsets, partitions: int) -> bool:
         """Look up where a reset leads, in a topic of so many partitions; False if there is nothing to look up."""
         numbers = request.partitions or [*range(partitions)]
         if request.to is not ResetTo.TIME or request.found or any(not 0 <= each < partitions for each in numbers):
             return False
-        reset = MomentReset(to, caller, request)
+        reset = MomentReset(call, request)
         for partition in dict.fromkeys(numbers):
             question = self._wishes.ask(FindOffset(request.topic, partition, request.at_ms))
             reset.open[question] = partition
             self._by_question[question] = reset
         if reset.open:
-            self._resets[to] = reset
+            self._resets[call] = reset
         return bool(reset.open)
 
     def answered(self, question: int, reply: FoundOffset | Refusal) -> MomentReset | None:
@@ -60,17 +59,17 @@ class Moments:
             reset.request.found[partition] = reply.offset
         if reset.open:
             return None
-        del self._resets[reset.to]
+        del self._resets[reset.call]
         return reset
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for a reset any more, and it is not made."""
-        reset = self._resets.pop(to, None)
+        reset = self._resets.pop(call, None)
         if reset is not None:
             for question in reset.open:
                 del self._by_question[question]
 
-    def clear(self) -> list[int]:
+    def clear(self) -> list[Call]:
         """Give up all resets; who waits for them."""
         waiting = [*self._resets]
         self._resets, self._by_question = {}, {}

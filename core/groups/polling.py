@@ -29,6 +29,7 @@ from goqueue.core.groups.reach import PASSING, Reach
 from goqueue.core.groups.reader import Place, Poll, Reader
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import GroupMode, Polled, PolledBatches, PollGroup
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
@@ -51,27 +52,27 @@ class Polls:
     # None where no other node leads anything.
     _reach: Reach | None = None
     # Answers that hold already; those that do not are with the coordinator's.
-    replies: list[tuple[int, Reply]] = field(factory=list)
+    replies: list[tuple[Call, Reply]] = field(factory=list)
     count: int = 0
     empty_count: int = 0
     _readers: dict[str, dict[str, Reader]] = field(factory=dict)
-    _by_to: dict[int, Reader] = field(factory=dict)
+    _by_call: dict[Call, Reader] = field(factory=dict)
     _by_read: dict[int, Reader] = field(factory=dict)
     _came: list[tuple[int, Fetched | FoundOffset | Refusal]] = field(factory=list)
     # Whom to look at in this turn.
     _due: dict[MemberKey, Reader] = field(factory=dict)
     _waiting: dict[Slot, dict[MemberKey, Reader]] = field(factory=dict)
-    _alarms: Alarms[int] = field(factory=Alarms)
+    _alarms: Alarms[Call] = field(factory=Alarms)
     _found_bytes: int = 0
 
     # --- what is asked
 
-    def poll(self, now: int, to: int, request: PollGroup) -> None:
+    def poll(self, now: int, call: Call, request: PollGroup) -> None:
         """Take a poll; it is looked at in the next `turn`."""
         refusal = self._coordinator.alive(now, request.group, request.member_id)
         reader = refusal or self._reader(request.group, request.member_id)
         if isinstance(reader, Refusal):
-            self._coordinator.replies.append((to, reader))
+            self._coordinator.replies.append((call, reader))
             return
         earlier = self._end(reader)
         if earlier is not None:
@@ -81,9 +82,9 @@ class Polls:
         # Who is waited for longer than a session lasts would be taken for dead.
         member = self._coordinator.groups.groups[request.group].members[request.member_id]
         wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
-        reader.poll = Poll(to, records_max, bytes_max, now + wait_ns, wait_ns > 0)
+        reader.poll = Poll(call, records_max, bytes_max, now + wait_ns, wait_ns > 0)
         reader.poll.begin(reader.order, reader.first)
-        self._by_to[to] = reader
+        self._by_call[call] = reader
         self._due[reader.key] = reader
 
     def _reader(self, group: str, member_id: str) -> Reader | Refusal:
@@ -117,22 +118,22 @@ class Polls:
             if known.get(slot) == since and slot[1] < coordinator.partitions(slot[0])
         }
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        reader = self._by_to.get(to)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        reader = self._by_call.get(call)
         if reader is not None:
             self._end(reader)
 
-    def end_all(self) -> list[int]:
+    def end_all(self) -> list[Call]:
         """Forget all members and where they were; who waits for an answer."""
-        waiting = [*self._by_to, *(to for to, _ in self.take_replies())]
-        self._readers, self._by_to, self._by_read, self._came = {}, {}, {}, []
+        waiting = [*self._by_call, *(call for call, _ in self.take_replies())]
+        self._readers, self._by_call, self._by_read, self._came = {}, {}, {}, []
         self._due, self._waiting, self._alarms, self._found_bytes = {}, {}, Alarms(), 0
         return waiting
 
     def forget_found(self) -> None:
         """Let go of the batches in memory: polls that have found some begin anew."""
-        for reader in self._by_to.values():
+        for reader in self._by_call.values():
             assert reader.poll is not None
             if reader.poll.found:
                 reader.poll.begin(reader.order, reader.first)
@@ -159,11 +160,11 @@ class Polls:
 
     def wake(self, now: int) -> None:
         """Have those looked at whose time is up."""
-        for to in self._alarms.due(now):
-            reader = self._by_to[to]
+        for call in self._alarms.due(now):
+            reader = self._by_call[call]
             self._due[reader.key] = reader
 
-    def take_replies(self) -> list[tuple[int, Reply]]:
+    def take_replies(self) -> list[tuple[Call, Reply]]:
         """The answers that may be sent at once."""
         replies, self.replies = self.replies, []
         return replies
@@ -188,9 +189,9 @@ class Polls:
         """The member's group is not what it was."""
         held = self._holding(reader.group, reader.member_id)
         if isinstance(held, Refusal):
-            to = self._end(reader)
-            if to is not None:
-                self._coordinator.replies.append((to, held))
+            call = self._end(reader)
+            if call is not None:
+                self._coordinator.replies.append((call, held))
             self._drop(reader)
         elif held != reader.held:
             poll = reader.poll
@@ -342,7 +343,7 @@ class Polls:
         message = f"{topic}-{partition} cannot be read: {refusal.message}"
         self._end(reader)
         self._coordinator.alive(now, reader.group, reader.member_id)
-        self._say(poll.to, Refusal(refusal.code, message, refusal.field, refusal.retry_after_ms))
+        self._say(poll.call, Refusal(refusal.code, message, refusal.field, refusal.retry_after_ms))
 
     def _finish(self, now: int, reader: Reader, poll: Poll, durable: int) -> None:
         """Answer with what was found; from here on it counts as read."""
@@ -358,9 +359,9 @@ class Polls:
         self._end(reader)
         polled = self._polled(reader, [part for _, part in poll.found])
         if all(place.after <= durable for place, _ in poll.found):
-            self._say(poll.to, polled)
+            self._say(poll.call, polled)
         else:
-            self._coordinator.replies.append((poll.to, polled))
+            self._coordinator.replies.append((poll.call, polled))
             self.count += 1
 
     def _polled(self, reader: Reader, parts: list[PolledBatches]) -> Polled:
@@ -370,12 +371,12 @@ class Polls:
         told, seen = self._coordinator.session(*reader.key).told, describe.fingerprint(group, member)
         return Polled(parts, describe.is_rebalance_required(member, told, seen))
 
-    def _say(self, to: int, answer: Polled | Refusal) -> None:
-        self.replies.append((to, answer))
+    def _say(self, call: Call, answer: Polled | Refusal) -> None:
+        self.replies.append((call, answer))
         self.count += 1
         self.empty_count += isinstance(answer, Polled) and not answer.parts
 
-    def _end(self, reader: Reader) -> int | None:
+    def _end(self, reader: Reader) -> Call | None:
         """The member polls no more; who asked."""
         poll, reader.poll = reader.poll, None
         if poll is None:
@@ -383,8 +384,8 @@ class Polls:
         self._rouse(reader, poll)
         self._by_read.pop(poll.reading, None)
         self._found_bytes -= poll.size
-        del self._by_to[poll.to]
-        return poll.to
+        del self._by_call[poll.call]
+        return poll.call
 
     # --- waiting
 
@@ -395,7 +396,7 @@ class Polls:
             if self._reach is not None and self._reach.is_far(slot):
                 self._reach.watch(slot)
         if poll.deadline > now:
-            self._alarms.set(poll.to, poll.deadline)
+            self._alarms.set(poll.call, poll.deadline)
 
     def _rouse(self, reader: Reader, poll: Poll) -> None:
         if not poll.is_waiting:
@@ -406,7 +407,7 @@ class Polls:
             del others[reader.key]
             if not others:
                 del self._waiting[slot]
-        self._alarms.drop(poll.to)
+        self._alarms.drop(poll.call)
 
     # --- what must hold
 
@@ -415,8 +416,8 @@ class Polls:
         self._alarms.check()
         readers = [reader for others in self._readers.values() for reader in others.values()]
         assert self._found_bytes == sum(reader.poll.size for reader in readers if reader.poll is not None)
-        polling = {reader.poll.to: reader for reader in readers if reader.poll is not None}
-        assert polling == self._by_to
+        polling = {reader.poll.call: reader for reader in readers if reader.poll is not None}
+        assert polling == self._by_call
         assert {reader.poll.reading for reader in polling.values() if reader.poll} - {0} == {*self._by_read}
         waiting = [reader for reader in polling.values() if reader.poll is not None and reader.poll.is_waiting]
         assert sum(len(reader.order) for reader in waiting) == sum(len(others) for others in self._waiting.values())

@@ -14,6 +14,7 @@ from attrs import define, field
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
 from goqueue.core.records.batch import read_header
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import PolledBatches
 from goqueue.core.requests.messages import Fetched
 
@@ -43,7 +44,7 @@ class Place:
 class Poll:
     """A poll under way: what it has found, the partitions that it has yet to look at, and its read if there is one."""
 
-    to: int
+    call: Call
     records_max: int
     bytes_max: int
     deadline: int

@@ -10,6 +10,7 @@ from attrs import define, field
 from goqueue.core.groups import plan
 from goqueue.core.groups.plan import Ends
 from goqueue.core.groups.state import Group, Slot
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import FetchOffsets, GroupMode, GroupOffset, ResetOffsets
 
 
@@ -53,13 +54,13 @@ class Queues(Protocol):
     def offsets(self, group: str) -> dict[Slot, tuple[int, int]]:
         """By partition, below which offset everything is settled, and how many messages are not; of those led here."""
 
-    def tell(self, now: int, to: int, request: FetchOffsets) -> None:
+    def tell(self, now: int, call: Call, request: FetchOffsets) -> None:
         """Answer how far a group has come."""
 
     def look_idle(self, group: str) -> None:
         """Find out whether anything of a group is leased, or a dead letter that is yet to be moved."""
 
-    def reset(self, now: int, to: int, request: ResetOffsets) -> None:
+    def reset(self, now: int, call: Call, request: ResetOffsets) -> None:
         """Have the queues of a group go on from somewhere else, and answer when that is durable."""
 
 

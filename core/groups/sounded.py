@@ -12,20 +12,19 @@ from attrs import define, field
 
 from goqueue.core.groups.reach import Reach
 from goqueue.core.groups.state import Slot
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import CommitOffsets, ResetOffsets
 from goqueue.core.requests.row import Request
 
 _WAITING_MAX = 1000
 
-Asked = tuple[int, Caller, Request]
+Asked = tuple[Call, Request]
 
 
 @define
 class _Waiting:
     """A request, and what it waits for."""
 
-    caller: Caller
     request: Request
     slots: dict[Slot, None]
 
@@ -35,9 +34,9 @@ class Sounded:
     """The requests that wait."""
 
     _reach: Reach
-    _waiting: dict[int, _Waiting] = field(factory=dict)
+    _waiting: dict[Call, _Waiting] = field(factory=dict)
 
-    def begin(self, to: int, caller: Caller, request: Request, slots: list[Slot]) -> bool:
+    def begin(self, call: Call, request: Request, slots: list[Slot]) -> bool:
         """Sound what a request rests on, which are some of these partitions; False if it need not wait."""
         if isinstance(request, CommitOffsets):
             offsets = [((one.topic, one.partition), one.offset) for one in request.offsets]
@@ -50,7 +49,7 @@ class Sounded:
             return False
         waits = {slot: None for slot in wanted if self._reach.sound(slot)}
         if waits:
-            self._waiting[to] = _Waiting(caller, request, waits)
+            self._waiting[call] = _Waiting(request, waits)
         return bool(waits)
 
     def _is_beyond(self, slot: Slot, offset: int) -> bool:
@@ -62,18 +61,18 @@ class Sounded:
     def heard(self, slot: Slot) -> list[Asked]:
         """A partition was sounded, or cannot be; the requests that wait for nothing more."""
         ready: list[Asked] = []
-        for to, waiting in [*self._waiting.items()]:
+        for call, waiting in [*self._waiting.items()]:
             waiting.slots.pop(slot, None)
             if not waiting.slots:
-                del self._waiting[to]
-                ready.append((to, waiting.caller, waiting.request))
+                del self._waiting[call]
+                ready.append((call, waiting.request))
         return ready
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._waiting.pop(to, None)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._waiting.pop(call, None)
 
-    def clear(self) -> list[int]:
+    def clear(self) -> list[Call]:
         """Give up all requests; whom they are of."""
         waiting, self._waiting = self._waiting, {}
         return [*waiting]

@@ -6,13 +6,14 @@ Invariant: every watch is answered once, or forgotten when nobody waits for it a
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
+from goqueue.core.requests.call import Call
 
 
 @define
 class Watch:
-    """Whoever asked as `to` waits until the member's assignment is not the one `seen`, or until `deadline`."""
+    """Whoever asked as `call` waits until the member's assignment is not the one `seen`, or until `deadline`."""
 
-    to: int
+    call: Call
     group: str
     member_id: str
     seen: int
@@ -23,27 +24,27 @@ class Watch:
 class Watches:
     """All watches of a coordinator."""
 
-    _watches: dict[int, Watch] = field(factory=dict)
-    _by_group: dict[str, dict[int, Watch]] = field(factory=dict)
-    _alarms: Alarms[int] = field(factory=Alarms)
+    _watches: dict[Call, Watch] = field(factory=dict)
+    _by_group: dict[str, dict[Call, Watch]] = field(factory=dict)
+    _alarms: Alarms[Call] = field(factory=Alarms)
 
     def add(self, watch: Watch) -> None:
         """Somebody waits."""
-        assert watch.to not in self._watches
-        self._watches[watch.to] = watch
-        self._by_group.setdefault(watch.group, {})[watch.to] = watch
-        self._alarms.set(watch.to, watch.deadline)
+        assert watch.call not in self._watches
+        self._watches[watch.call] = watch
+        self._by_group.setdefault(watch.group, {})[watch.call] = watch
+        self._alarms.set(watch.call, watch.deadline)
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to`, or it was given."""
-        watch = self._watches.pop(to, None)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call`, or it was given."""
+        watch = self._watches.pop(call, None)
         if watch is None:
             return
         others = self._by_group[watch.group]
-        del others[to]
+        del others[call]
         if not others:
             del self._by_group[watch.group]
-        self._alarms.drop(to)
+        self._alarms.drop(call)
 
     def of(self, group: str) -> list[Watch]:
         """Those who wait for news of a group."""
@@ -59,9 +60,9 @@ class Watches:
 
     def due(self, now: int) -> list[Watch]:
         """Those whose wait is over; they wait no more."""
-        watches = [self._watches[to] for to in self._alarms.due(now)]
+        watches = [self._watches[call] for call in self._alarms.due(now)]
         for watch in watches:
-            self.forget(watch.to)
+            self.forget(watch.call)
         return watches
 
     def check(self) -> None:
@@ -69,6 +70,6 @@ class Watches:
         self._alarms.check()
         assert len(self._alarms) == len(self._watches)
         assert sum(len(others) for others in self._by_group.values()) == len(self._watches)
-        for to, watch in self._watches.items():
-            assert to in self._alarms
-            assert self._by_group[watch.group][to] is watch
+        for call, watch in self._watches.items():
+            assert call in self._alarms
+            assert self._by_group[watch.group][call] is watch

@@ -23,7 +23,6 @@ from collections import deque
 from collections.abc import Sequence
 
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.log.config import Validation
 from goqueue.core.log.effects import Effect, Read, SyncToken
 from goqueue.core.log.errors import OffsetOutOfRange
@@ -120,7 +119,7 @@ class Partition:
         gathering = self._gathering.get(lane)
         if gathering is None:
             gathering = self._begin(lane, wall_ms)
-        is_client = self.side is Side.DATA and not is_own(publishing.to)
+        is_client = self.side is Side.DATA and not publishing.call.is_own
         times = Times.of(self.log.config, wall_ms) if is_client else ANY_TIME
         entries, size, untimely = entries_of(records, places, wall_ms, times)
         if untimely:
@@ -201,7 +200,7 @@ class Partition:
     def _take_in(self, now: int, batch: Writable, publishing: Publishing, incoming: Incoming | None) -> bool:
         """Append a batch or refuse it; False while it is being checked."""
         try:
-            header, is_client = locate(batch), not is_own(publishing.to)
+            header, is_client = locate(batch), not publishing.call.is_own
             verdict = self._judge(now, header, publishing, is_client)
             if verdict is None:
                 if is_client:

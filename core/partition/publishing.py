@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.numbers import is_own
 from goqueue.core.log.config import UNLIMITED, LogConfig
 from goqueue.core.log.log import LogUnsound
 from goqueue.core.log.producers import OWN_IDS
@@ -19,6 +18,7 @@ from goqueue.core.records.build import BatchBuilder, Entry
 from goqueue.core.records.claims import RECORDS_MAX
 from goqueue.core.records.headers import EXPIRES
 from goqueue.core.records.varint import INT64_MAX
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import NewRecord, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
 
@@ -35,7 +35,7 @@ class Publishing:
     are kept back, and until when. `needs_all` asks for all replicas in sync, where there are others than the leader.
     """
 
-    to: int
+    call: Call
     results: list[Published | Refusal | None]
     missing: int
     awaits: bool = True
@@ -155,8 +155,8 @@ def take_expired(waiting: deque[Unacknowledged], until: int) -> tuple[list[Share
     since: int | None = None
     for one in waiting:
         if one.since <= until:
-            expired += [share for share in one.shares if not is_own(share.publishing.to)]
-            one.shares = [share for share in one.shares if is_own(share.publishing.to)]
+            expired += [share for share in one.shares if not share.publishing.call.is_own]
+            one.shares = [share for share in one.shares if share.publishing.call.is_own]
         elif since is None and one.shares:
             since = one.since
     while waiting and not waiting[0].shares:

@@ -37,6 +37,7 @@ class Service(StrEnum):
     DELAYS = "delays"
     DEAD_LETTERS = "dead letters"
     ROUTING = "routing"
+    LIFECYCLE = "lifecycle"
 
 
 class Route(StrEnum):

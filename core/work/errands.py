@@ -4,6 +4,7 @@ from typing import Protocol
 
 from attrs import define, field
 
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.wishes import Wishes
@@ -25,9 +26,9 @@ class Errands:
     wishes: Wishes
     _senders: dict[int, Sender] = field(factory=dict)
 
-    def ask(self, sender: Sender, wish: Request) -> int:
-        """Ask for something; the number of it."""
-        number = self.wishes.ask(wish)
+    def ask(self, sender: Sender, wish: Request, parent: Call | None = None) -> int:
+        """Ask for something, maybe on behalf of a call; the number of it."""
+        number = self.wishes.ask(wish, parent)
         self._senders[number] = sender
         return number
 

@@ -9,6 +9,7 @@ Invariants: a dark desk has nothing to give, or is being read; a poll in line ha
 
 from attrs import define, field
 
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.queues import LeasedBatches
 from goqueue.core.work.desk import Desk
 from goqueue.core.work.errands import Slot
@@ -18,7 +19,7 @@ from goqueue.core.work.errands import Slot
 class Poll:
     """A poll under way: what it still takes, and what it was given."""
 
-    to: int
+    call: Call
     member_id: str
     topics: list[str]
     messages_left: int
@@ -48,9 +49,9 @@ class Hall:
     max_in_flight: int = 1000
     desks: dict[Slot, Desk] = field(factory=dict)
     lit: dict[Slot, Desk] = field(factory=dict)
-    line: dict[int, Poll] = field(factory=dict)
+    line: dict[Call, Poll] = field(factory=dict)
     # Those in line whose time is up, and who are told so once nothing is being read any more.
-    late: dict[int, Poll] = field(factory=dict)
+    late: dict[Call, Poll] = field(factory=dict)
     # Topics whose queues are being made.
     opening: dict[str, None] = field(factory=dict)
 
@@ -92,10 +93,10 @@ class Hall:
         had = sum(desk.queue.ledger.leases.in_flight(member_id) for desk in self.desks.values())
         return max(self.max_in_flight - had, 0)
 
-    def leave_line(self, to: int) -> Poll | None:
+    def leave_line(self, call: Call) -> Poll | None:
         """A poll is over."""
-        self.late.pop(to, None)
-        return self.line.pop(to, None)
+        self.late.pop(call, None)
+        return self.line.pop(call, None)
 
     def check(self) -> None:
         """Assert the invariants."""

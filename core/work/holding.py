@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
+from goqueue.core.requests.call import Call
 from goqueue.core.work.book import Book
 from goqueue.core.work.errands import Slot
 
@@ -16,7 +17,7 @@ from goqueue.core.work.errands import Slot
 class Held:
     """An answer, and how many ledgers are behind with it."""
 
-    to: int
+    call: Call
     answer: object
     # The round of polls that it is a part of; 0 for none.
     round: int = 0
@@ -29,18 +30,18 @@ class Holding:
     """All answers that are held back."""
 
     _by_slot: dict[Slot, deque[tuple[int, Held]]] = field(factory=dict)
-    _by_to: dict[int, Held] = field(factory=dict)
+    _by_call: dict[Call, Held] = field(factory=dict)
     _by_round: dict[int, Held] = field(factory=dict)
 
-    def hold(self, to: int, answer: object, books: Iterable[Book], round_: int = 0) -> bool:
+    def hold(self, call: Call, answer: object, books: Iterable[Book], round_: int = 0) -> bool:
         """Hold an answer until all that was written to some ledgers so far is durable; False if that is so already."""
-        held = Held(to, answer, round_)
+        held = Held(call, answer, round_)
         for book in books:
             if book.durable < book.appended:
                 self._by_slot.setdefault(book.slot, deque()).append((book.appended, held))
                 held.missing += 1
         if held.missing:
-            self._by_to[to] = held
+            self._by_call[call] = held
             if round_:
                 self._by_round[round_] = held
         return held.missing > 0
@@ -63,9 +64,9 @@ class Holding:
         line = self._by_slot.pop(slot, None) or ()
         return [self._end(held) for _, held in line if not held.is_over]
 
-    def forget(self, to: int) -> object | None:
+    def forget(self, call: Call) -> object | None:
         """Nobody waits for an answer any more; what it was."""
-        held = self._by_to.get(to)
+        held = self._by_call.get(call)
         return None if held is None else self._end(held).answer
 
     def end_round(self, round_: int) -> Held | None:
@@ -75,16 +76,16 @@ class Holding:
 
     def _end(self, held: Held) -> Held:
         held.is_over = True
-        del self._by_to[held.to]
+        del self._by_call[held.call]
         if self._by_round.get(held.round) is held:
             del self._by_round[held.round]
         return held
 
     def check(self) -> None:
         """Assert the invariants."""
-        waiting = {held.to for line in self._by_slot.values() for _, held in line if not held.is_over}
-        assert waiting == self._by_to.keys()
-        assert all(self._by_to.get(held.to) is held for held in self._by_round.values())
+        waiting = {held.call for line in self._by_slot.values() for _, held in line if not held.is_over}
+        assert waiting == self._by_call.keys()
+        assert all(self._by_call.get(held.call) is held for held in self._by_round.values())
         for line in self._by_slot.values():
             numbers = [number for number, _ in line]
             assert numbers == sorted(numbers)

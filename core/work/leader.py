@@ -18,13 +18,12 @@ leads itself.
 Invariant: a request is answered once, or forgotten.
 """
 
-from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.groups import plan
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import fetched, topics_of
 from goqueue.core.groups.state import Group
 from goqueue.core.partition.partition import Partition
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import FetchOffsets, GroupMode, ResetOffsets
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import (
@@ -44,7 +43,7 @@ from goqueue.core.requests.row import Request, Service
 from goqueue.core.room import Site
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands, Slot, Turn
-from goqueue.core.work.gathering import GATHERED_PARTS, Gathering
+from goqueue.core.work.gathering import Gathering
 from goqueue.core.work.hall import Hall, Poll
 from goqueue.core.work.ledgers import Ledgers
 from goqueue.core.work.measure import measured_lanes
@@ -54,32 +53,24 @@ from goqueue.core.work.openings import Openings
 from goqueue.core.work.policy import in_flight_max
 from goqueue.core.work.polling import BYTES_MAX, MESSAGES_MAX, Polls
 from goqueue.core.work.resets import Resets
-from goqueue.core.work.rounds import OWN_PARTS, Rounds
+from goqueue.core.work.rounds import Rounds
 from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.core.work.settling import Settling, carry_out, problem
-from goqueue.core.work.spreading import SPREAD_PARTS, Spreading
-
-ROOM = 1
-_OWN = Caller()
+from goqueue.core.work.spreading import Spreading
 
 
 class WorkLeader:
     """The work queues of one node."""
 
-    service: Service | None = Service.QUEUES
-
     def __init__(self, site: Site, groups: GroupLeader) -> None:
-        # What other components answer is this room's to pass on: parts of requests come back to it.
-        self._outer = site
-        self._site = site = Site(site.clock, site.random, site.secrets, site.led, self._say)
+        self._site = site
         self._groups = groups
         groups.queues = self
-        self.wishes = Wishes(ROOM)
+        self.wishes = Wishes(Service.QUEUES)
         errands, turn = Errands(self.wishes), Turn()
         self._nodes = Nodes(site.led)
         self._rounds = Rounds(self._nodes, errands, site.random)
         self._newcomers = Newcomers(groups, errands)
-        self._came: list[tuple[int, Reply]] = []
         self._polls = Polls(errands, groups.knows)
         self._ledgers = Ledgers(site, errands, turn, self._polls, groups)
         self._spreading = Spreading(self._nodes, self._ledgers.homes, errands)
@@ -98,63 +89,57 @@ class WorkLeader:
 
     # --- requests
 
-    def ask(self, now: int, to: int, caller: Caller, request: Request) -> None:
+    def ask(self, now: int, call: Call, request: Request) -> None:
         """Take a request; its answer is sent once it holds."""
         if isinstance(request, PollWork):
-            self._poll(now, to, request)
+            self._poll(now, call, request)
         elif isinstance(request, MeasureWork | MeasureLanes) and request.everywhere:
-            self._gathering.measure(to, request, sorted(self._site.led.topics))
+            self._gathering.measure(call, request, sorted(self._site.led.topics))
         elif isinstance(request, MeasureWork):
-            self._site.send(to, self._ledgers.measures.work(request, self._polls))
+            self._site.send(call, self._ledgers.measures.work(request, self._polls))
         elif isinstance(request, MeasureLanes):
-            self._site.send(to, measured_lanes(now, request, self._site.led.topics, self.books))
+            self._site.send(call, measured_lanes(now, request, self._site.led.topics, self.books))
         elif isinstance(request, EndPoll):
             self._end_poll(request)
-            self._site.send(to, None)
+            self._site.send(call, None)
         elif isinstance(request, DescribeQueues):
-            self._tell_own(to, request)
+            self._tell_own(call, request)
         elif isinstance(request, ResetQueues):
-            self._reset_own(now, to, request)
+            self._reset_own(now, call, request)
         else:
             assert isinstance(request, Settling)
-            self._show(now, to, request)
+            self._show(now, call, request)
 
-    def _say(self, to: int, reply: Reply) -> None:
-        if to >= OWN_PARTS:
-            self._came.append((to, reply))
-        else:
-            self._outer.send(to, reply)
-
-    def _poll(self, now: int, to: int, request: PollWork) -> None:
+    def _poll(self, now: int, call: Call, request: PollWork) -> None:
         """Serve a member from here, or go round the nodes that can if somebody asks who is none of them."""
-        is_client = to < FORWARDED
+        is_client = not call.is_part
         group = self._polled(now, request, tells=is_client)
         if group is None:
-            self._newcomers.add(now, to, request, asks=is_client)
+            self._newcomers.add(now, call, request, asks=is_client)
         elif isinstance(group, Refusal):
-            self._site.send(to, group)
+            self._site.send(call, group)
         else:
             member = group.members[request.member_id]
             # Who is waited for longer than a session lasts would be taken for dead.
             wait_ns = min(max(request.wait_ns, 0), member.session_timeout_ms * 1_000_000 // 3)
             nodes = self._nodes.of(member.topics) if is_client and self._nodes.are_several else []
             if nodes and nodes != [self._nodes.own]:
-                self._rounds.begin(now, to, request, member.topics, wait_ns)
+                self._rounds.begin(now, call, request, member.topics, wait_ns)
             else:
-                self._serve(now, to, request, group, wait_ns)
+                self._serve(now, call, request, group, wait_ns)
 
-    def _serve(self, now: int, to: int, request: PollWork, group: Group, wait_ns: int) -> None:
+    def _serve(self, now: int, call: Call, request: PollWork, group: Group, wait_ns: int) -> None:
         """Serve a member from the partitions that are led here."""
         hall, member = self._hall(group), group.members[request.member_id]
         self._openings.prepare(now, hall, group, member.topics)
         refusal = None if hall.serves(member.topics) else self.refusal(member.topics)
         if refusal is not None:
-            self._site.send(to, refusal)
+            self._site.send(call, refusal)
             return
         messages_max = min(max(request.messages_max, 1), MESSAGES_MAX)
         bytes_max = min(max(request.bytes_max, 1), BYTES_MAX)
         bounds = messages_max, bytes_max, request.visibility_ms
-        poll = Poll(to, member.member_id, member.topics, *bounds, now + wait_ns, request.round)
+        poll = Poll(call, member.member_id, member.topics, *bounds, now + wait_ns, request.round)
         self._polls.poll(now, hall, poll)
 
     def _end_poll(self, request: EndPoll) -> None:
@@ -179,35 +164,35 @@ class WorkLeader:
         hall.max_in_flight = in_flight_max(group.config)
         return hall
 
-    def _show(self, now: int, to: int, request: Settling) -> None:
+    def _show(self, now: int, call: Call, request: Settling) -> None:
         """Take receipts, or pass them on to the nodes that lead their partitions if somebody asks who is none."""
         refusal = problem(request)
         if refusal is not None:
-            self._site.send(to, refusal)
-        elif to >= FORWARDED or not self._spreading.begin(to, request):
-            self._settle_receipts(now, to, request)
+            self._site.send(call, refusal)
+        elif call.is_part or not self._spreading.begin(call, request):
+            self._settle_receipts(now, call, request)
 
-    def _settle_receipts(self, now: int, to: int, request: Settling) -> None:
+    def _settle_receipts(self, now: int, call: Call, request: Settling) -> None:
         """Carry out what is asked by receipts of queues that are here."""
         # How often a message may fail is the group's to say, so nothing fails before the groups are known.
         refusal = self._groups.unready()
         if refusal is not None:
-            self._site.send(to, refusal)
+            self._site.send(call, refusal)
             return
         settled = carry_out(now, request, self._ledgers.homes)
         for desk in settled.desks:
             self._polls.stir(desk)
-        self._ledgers.say(to, settled.answer, [desk.slot for desk in settled.desks])
+        self._ledgers.say(call, settled.answer, [desk.slot for desk in settled.desks])
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more; what it would have given is handed back."""
-        self._rounds.forget(to)
-        self._newcomers.forget(to)
-        self._spreading.forget(to)
-        self._gathering.forget(to)
-        self._polls.forget(to)
-        self._resets.forget(to)
-        self._ledgers.forget(to)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more; what it would have given is handed back."""
+        self._rounds.forget(call)
+        self._newcomers.forget(call)
+        self._spreading.forget(call)
+        self._gathering.forget(call)
+        self._polls.forget(call)
+        self._resets.forget(call)
+        self._ledgers.forget(call)
 
     def forget_found(self) -> None:
         """Let go of the batches in memory that were read in advance."""
@@ -224,30 +209,30 @@ class WorkLeader:
         """Why nothing can be said of some topics for now."""
         return self._ledgers.refusal(topics)
 
-    def tell(self, now: int, to: int, request: FetchOffsets) -> None:
+    def tell(self, now: int, call: Call, request: FetchOffsets) -> None:
         """Answer how far a group has come, on all nodes."""
         group = self._groups.known[request.group]
-        self._gathering.tell(to, request, topics_of(group, request, self.offsets(group.name)))
+        self._gathering.tell(call, request, topics_of(group, request, self.offsets(group.name)))
 
-    def _answer_told(self, to: int, request: FetchOffsets, known: dict[Slot, tuple[int, int]]) -> None:
+    def _answer_told(self, call: Call, request: FetchOffsets, known: dict[Slot, tuple[int, int]]) -> None:
         group = self._groups.known.get(request.group)
         if group is None:
             refusal = Refusal(Code.GROUP_NOT_FOUND, f"there is no group {request.group!r}", "group")
-            self._outer.send(to, self._groups.unready() or refusal)
+            self._site.send(call, self._groups.unready() or refusal)
             return
         names, counts = topics_of(group, request, known), self._site.led.partition_counts()
-        self._outer.send(to, fetched(group, names, counts, known, self._groups.about))
+        self._site.send(call, fetched(group, names, counts, known, self._groups.about))
 
-    def _tell_own(self, to: int, request: DescribeQueues) -> None:
+    def _tell_own(self, call: Call, request: DescribeQueues) -> None:
         """Tell how far the queues have come that are here."""
         refusal = self.refusal(request.topics)
         if refusal is not None:
-            self._site.send(to, refusal)
+            self._site.send(call, refusal)
             return
         hall = self._polls.halls.get(request.group)
         desks = {} if hall is None else hall.desks
         queues = [QueueTold(*slot, desk.floor, desk.left, desk.open) for slot, desk in desks.items()]
-        self._site.send(to, QueuesTold(queues))
+        self._site.send(call, QueuesTold(queues))
 
     def look_idle(self, group: str) -> None:
         """Find out whether anything of a group is under way on any node; the coordinator hears of it if nothing is."""
@@ -256,33 +241,33 @@ class WorkLeader:
         if all(each.leader(number) for each in topics.values() for number in range(each.topic.partitions)):
             self._gathering.look_idle(group, [*topics])
 
-    def reset(self, now: int, to: int, request: ResetOffsets) -> None:
+    def reset(self, now: int, call: Call, request: ResetOffsets) -> None:
         """Have the queues of a group go on from somewhere else, and answer when that is durable."""
         coordinator = self._groups.coordinator
         partitions, wall_ms = coordinator.partitions(request.topic), self._site.clock.wall_ms(now)
         planned = plan.plan_reset(coordinator.groups, request, partitions, self._groups.ends, wall_ms)
         if isinstance(planned, Refusal):
-            self._site.send(to, planned)
+            self._site.send(call, planned)
         else:
-            self._gathering.reset(to, ResetQueues(request.group, request.topic, planned[1], request.dry_run))
+            self._gathering.reset(call, ResetQueues(request.group, request.topic, planned[1], request.dry_run))
 
-    def _reset_own(self, now: int, to: int, request: ResetQueues) -> None:
+    def _reset_own(self, now: int, call: Call, request: ResetQueues) -> None:
         """Reset the queues that are here."""
         group = self._groups.known.get(request.group)
         if group is None:
             message = f"group {request.group!r} is not known here"
-            self._site.send(to, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
+            self._site.send(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
             return
         hall = self._hall(group)
         self._openings.prepare(now, hall, group, [request.topic])
         self._open_begun(now)
-        self._resets.reset(now, to, request, hall)
+        self._resets.reset(now, call, request, hall)
 
     def _follow_groups(self, now: int) -> None:
         """Members that are gone have nothing any more, groups that are gone no queues."""
         self._ledgers.end_gone(now)
-        for to, request in self._newcomers.take_known():
-            self._poll(now, to, request)
+        for call, request in self._newcomers.take_known():
+            self._poll(now, call, request)
         news = self._groups.take_news()
         if news is None:
             return
@@ -367,7 +352,7 @@ class WorkLeader:
 
     @property
     def _is_due(self) -> bool:
-        return bool(self._came) or self._rounds.is_due or self._spreading.is_due or self._gathering.is_due
+        return self._rounds.is_due or self._spreading.is_due or self._gathering.is_due
 
     def clock_jumped(self, now: int) -> None:
         """What waits, waits for spans; what is to expire goes by the calendar, and is looked at when it is read."""
@@ -379,11 +364,11 @@ class WorkLeader:
         while self._is_due:
             self._go_on(now)
             self._settle_once(now)
-        for to, refusal in self._newcomers.take_refused():
-            self._site.send(to, refusal)
+        for call, refusal in self._newcomers.take_refused():
+            self._site.send(call, refusal)
 
     def _settle_once(self, now: int) -> None:
-        returned = [*self._ledgers.take_returned(), *self._rounds.take_returned()]
+        returned = self._ledgers.take_returned()
         if returned:
             for desk in carry_out(now, ReleaseWork(returned), self._ledgers.homes).desks:
                 self._polls.stir(desk)
@@ -392,33 +377,17 @@ class WorkLeader:
         self._open_begun(now)
         self._polls.turn(now)
         for over in self._polls.take_answers():
-            self._ledgers.say(over.to, over.answer, over.slots, over.round)
+            self._ledgers.say(over.call, over.answer, over.slots, over.round)
         self._ledgers.write(now)
 
     def _go_on(self, now: int) -> None:
-        """Do the parts of requests that are this node's own, and take what came of them."""
-        came, self._came = self._came, []
-        for part, reply in came:
-            if part >= GATHERED_PARTS:
-                self._gathering.answered(now, part, reply)
-            elif part >= SPREAD_PARTS:
-                self._spreading.answered(now, part, reply)
-            else:
-                self._rounds.answered(now, part, reply)
-        for end in self._rounds.take_ended():
-            self._end_poll(end)
-        for part, request in self._rounds.take_own():
-            self._poll(now, part, request)
-        for part, shown in self._spreading.take_own():
-            self._settle_receipts(now, part, shown)
-        for part, gathered in self._gathering.take_own():
-            self.ask(now, part, _OWN, gathered)
-        for to, polled in self._rounds.take_answers():
-            self._outer.send(to, polled)
-        for to, done in self._spreading.take_answers():
-            self._outer.send(to, done)
-        for to, changes in self._gathering.take_answers():
-            self._outer.send(to, changes)
+        """Pass on what has come of requests that several nodes had parts of."""
+        for call, polled in self._rounds.take_answers():
+            self._site.send(call, polled)
+        for call, done in self._spreading.take_answers():
+            self._site.send(call, done)
+        for call, changes in self._gathering.take_answers():
+            self._site.send(call, changes)
         for told in self._gathering.take_told():
             self._answer_told(*told)
         for name in self._gathering.take_idle():
@@ -441,8 +410,8 @@ class WorkLeader:
                 topics = [*dict.fromkeys(topic for poll in hall.line.values() for topic in poll.topics)]
                 self._openings.prepare(now, hall, group, topics)
                 self._polls.rouse(hall)
-        for to, request in self._resets.take_waiting():
-            self._reset_own(now, to, request)
+        for call, request in self._resets.take_waiting():
+            self._reset_own(now, call, request)
 
     def check(self) -> None:
         """Assert the invariants."""

@@ -14,6 +14,7 @@ from goqueue.core.elsewhere import elsewhere
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import Departure
 from goqueue.core.partition.partition import Partition
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import GroupMode
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import PolledWork, ReceiptRun
@@ -57,7 +58,7 @@ class Ledgers:
     # Where partitions ended when they were recovered, as long as no queue has heard of it.
     _ends: dict[Slot, int] = field(factory=dict)
     # Answers of this turn with the books that they rest on and their rounds, and receipts that nobody will hear of.
-    _said: list[tuple[int, object, list[Slot], int]] = field(factory=list)
+    _said: list[tuple[Call, object, list[Slot], int]] = field(factory=list)
     _returned: list[ReceiptRun] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
@@ -249,7 +250,7 @@ class Ledgers:
         refusal = self.unready(book.slot).in_doubt()
         for held in self._holding.void(book.slot):
             # The ledger may have what the answer rests on.
-            self._refuse(held.to, held.answer, refusal)
+            self._refuse(held.call, held.answer, refusal)
 
     def _close(self, desk: Desk) -> None:
         self.homes.close(desk)
@@ -316,21 +317,21 @@ class Ledgers:
 
     # --- answers
 
-    def say(self, to: int, answer: object, slots: list[Slot], round_: int = 0) -> None:
+    def say(self, call: Call, answer: object, slots: list[Slot], round_: int = 0) -> None:
         """Answer once all that was changed in some books so far is durable."""
-        self._said.append((to, answer, slots, round_))
+        self._said.append((call, answer, slots, round_))
 
     def end_round(self, round_: int) -> None:
         """A round of polls is over: what is held back for it is nobody's, and its own answer is nothing."""
         held = self._holding.end_round(round_)
         if held is not None:
             self._hand_back(held.answer)
-            self._site.send(held.to, PolledWork([]))
+            self._site.send(held.call, PolledWork([]))
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._hand_back(self._holding.forget(to))
-        for said in [each for each in self._said if each[0] == to]:
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._hand_back(self._holding.forget(call))
+        for said in [each for each in self._said if each[0] == call]:
             self._said.remove(said)
             self._hand_back(said[1])
 
@@ -345,10 +346,10 @@ class Ledgers:
             self._returned.extend(runs)
 
     def _send(self, held: Held) -> None:
-        self._site.send(held.to, held.answer)  # type: ignore[arg-type]
+        self._site.send(held.call, held.answer)  # type: ignore[arg-type]
 
-    def _refuse(self, to: int, answer: object, refusal: Refusal) -> None:
-        self._site.send(to, refusal)
+    def _refuse(self, call: Call, answer: object, refusal: Refusal) -> None:
+        self._site.send(call, refusal)
         self._hand_back(answer)
 
     # --- time and output
@@ -411,14 +412,14 @@ class Ledgers:
                 else:
                     self._alarms.set((group, slot), due)
         said, self._said = self._said, []
-        for to, answer, slots, round_ in said:
+        for call, answer, slots, round_ in said:
             lost = [slot for slot in slots if slot not in self._loads]
             if lost:
                 refusal = self.unready(lost[0])
                 # The ledgers that are left have been written.
-                self._refuse(to, answer, refusal if len(lost) == len(slots) else refusal.in_doubt())
-            elif not self._holding.hold(to, answer, [self.books[slot] for slot in slots], round_):
-                self._send(Held(to, answer))
+                self._refuse(call, answer, refusal if len(lost) == len(slots) else refusal.in_doubt())
+            elif not self._holding.hold(call, answer, [self.books[slot] for slot in slots], round_):
+                self._send(Held(call, answer))
 
     def check(self) -> None:
         """Assert the invariants."""

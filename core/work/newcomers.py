@@ -8,6 +8,7 @@ from attrs import define, field
 
 from goqueue.core.alarms import Alarms
 from goqueue.core.groups.leader import GroupLeader
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import WatchGroup
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.queues import PollWork
@@ -27,48 +28,48 @@ class Newcomers:
     _groups: GroupLeader
     _errands: Errands
     # Those that are none, or that were waited for long enough.
-    refused: list[tuple[int, Refusal]] = field(factory=list)
-    _waiting: dict[int, PollWork] = field(factory=dict)
-    _asked: dict[int, int] = field(factory=dict)
-    _alarms: Alarms[int] = field(factory=Alarms)
+    refused: list[tuple[Call, Refusal]] = field(factory=list)
+    _waiting: dict[Call, PollWork] = field(factory=dict)
+    _asked: dict[int, Call] = field(factory=dict)
+    _alarms: Alarms[Call] = field(factory=Alarms)
 
-    def add(self, now: int, to: int, request: PollWork, *, asks: bool) -> None:
+    def add(self, now: int, call: Call, request: PollWork, *, asks: bool) -> None:
         """A poll of a member that is not known here."""
         if len(self._waiting) >= _WAITING_MAX:
-            self.refused.append((to, _unknown(request)))
+            self.refused.append((call, _unknown(request)))
             return
-        self._waiting[to] = request
-        self._alarms.set(to, now + _WAIT_NS)
+        self._waiting[call] = request
+        self._alarms.set(call, now + _WAIT_NS)
         coordinator = self._groups.counterpart()
         if asks and coordinator:
             wish = AskNode(coordinator, WatchGroup(request.group, request.member_id))
-            self._asked[self._errands.ask(self, wish)] = to
+            self._asked[self._errands.ask(self, wish)] = call
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
         """What the coordinator says."""
-        to = self._asked.pop(number)
-        if to in self._waiting and isinstance(reply, Refusal) and not reply.retry_after_ms:
-            self.forget(to)
-            self.refused.append((to, reply))
+        call = self._asked.pop(number)
+        if call in self._waiting and isinstance(reply, Refusal) and not reply.retry_after_ms:
+            self.forget(call)
+            self.refused.append((call, reply))
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for a poll any more."""
-        if self._waiting.pop(to, None) is not None:
-            self._alarms.drop(to)
+        if self._waiting.pop(call, None) is not None:
+            self._alarms.drop(call)
 
-    def take_known(self) -> list[tuple[int, PollWork]]:
+    def take_known(self) -> list[tuple[Call, PollWork]]:
         """The polls whose members are known by now."""
         groups = self._groups
         known = [
-            (to, request)
-            for to, request in self._waiting.items()
+            (call, request)
+            for call, request in self._waiting.items()
             if groups.is_ready or groups.is_member(request.group, request.member_id)
         ]
-        for to, _ in known:
-            self.forget(to)
+        for call, _ in known:
+            self.forget(call)
         return known
 
-    def take_refused(self) -> list[tuple[int, Refusal]]:
+    def take_refused(self) -> list[tuple[Call, Refusal]]:
         """The polls to be refused."""
         refused, self.refused = self.refused, []
         return refused
@@ -79,13 +80,13 @@ class Newcomers:
 
     def wake(self, now: int) -> None:
         """Wait no longer for those who are not known after all that time."""
-        for to in self._alarms.due(now):
-            self.refused.append((to, _unknown(self._waiting.pop(to))))
+        for call in self._alarms.due(now):
+            self.refused.append((call, _unknown(self._waiting.pop(call))))
 
     def check(self) -> None:
         """Assert that whoever waits will be told."""
         self._alarms.check()
-        assert all(to in self._alarms for to in self._waiting)
+        assert all(call in self._alarms for call in self._waiting)
         assert len(self._alarms) == len(self._waiting)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from attrs import define, field
 
 from goqueue.core.alarms import Alarms
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Fetched
 from goqueue.core.requests.queues import LeasedBatches, PolledWork
 from goqueue.core.requests.refusals import Code, Refusal
@@ -36,7 +37,7 @@ _PAUSE_NS = 1_000_000_000
 class Answered:
     """A poll that is over: what it came to, and the partitions whose ledgers know of it."""
 
-    to: int
+    call: Call
     answer: PolledWork | Refusal
     slots: list[Slot]
     round: int = 0
@@ -53,11 +54,11 @@ class Polls:
     answers: list[Answered] = field(factory=list)
     count: int = 0
     empty_count: int = 0
-    _by_to: dict[int, Hall] = field(factory=dict)
+    _by_call: dict[Call, Hall] = field(factory=dict)
     _by_read: dict[int, Desk] = field(factory=dict)
     # Whom to look at in this turn.
     _due: dict[str, Hall] = field(factory=dict)
-    _deadlines: Alarms[int] = field(factory=Alarms)
+    _deadlines: Alarms[Call] = field(factory=Alarms)
     # Desks that could not be read, by when to try again.
     _pauses: Alarms[tuple[str, Slot]] = field(factory=Alarms)
     # Desks with something at hand, the one longest so first, and how many bytes they have.
@@ -75,23 +76,23 @@ class Polls:
 
     def poll(self, now: int, hall: Hall, poll: Poll) -> None:
         """Take a poll; it is looked at in the next `turn`."""
-        if len(self._by_to) >= _POLLS_MAX:
+        if len(self._by_call) >= _POLLS_MAX:
             refusal = Refusal(Code.UNAVAILABLE, f"{_POLLS_MAX} polls are under way", retry_after_ms=1000)
-            self._say(poll.to, refusal, [])
+            self._say(poll.call, refusal, [])
             return
-        hall.line[poll.to] = poll
-        self._by_to[poll.to] = hall
+        hall.line[poll.call] = poll
+        self._by_call[poll.call] = hall
         if poll.deadline <= now:
-            hall.late[poll.to] = poll
+            hall.late[poll.call] = poll
         else:
-            self._deadlines.set(poll.to, poll.deadline)
+            self._deadlines.set(poll.call, poll.deadline)
         self._due[hall.group] = hall
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for a poll any more."""
-        hall = self._by_to.get(to)
+        hall = self._by_call.get(call)
         if hall is not None:
-            self._leave(hall, to)
+            self._leave(hall, call)
 
     def end_round(self, hall: Hall, member_id: str, number: int) -> None:
         """Another node has what it wanted elsewhere: the polls that it has here for that come to nothing."""
@@ -103,8 +104,8 @@ class Polls:
         """End the polls of a member, or of all members."""
         for poll in [*hall.line.values()]:
             if member_id is None or poll.member_id == member_id:
-                self._leave(hall, poll.to)
-                self._say(poll.to, refusal, [])
+                self._leave(hall, poll.call)
+                self._say(poll.call, refusal, [])
 
     def end(self, hall: Hall, refusal: Refusal) -> None:
         """A group is no more, and its desks are closed."""
@@ -113,13 +114,13 @@ class Polls:
         del self.halls[hall.group]
         self._due.pop(hall.group, None)
 
-    def _leave(self, hall: Hall, to: int) -> None:
-        hall.leave_line(to)
-        self._deadlines.drop(to)
-        del self._by_to[to]
+    def _leave(self, hall: Hall, call: Call) -> None:
+        hall.leave_line(call)
+        self._deadlines.drop(call)
+        del self._by_call[call]
 
-    def _say(self, to: int, answer: PolledWork | Refusal, slots: list[Slot], round_: int = 0) -> None:
-        self.answers.append(Answered(to, answer, slots, round_))
+    def _say(self, call: Call, answer: PolledWork | Refusal, slots: list[Slot], round_: int = 0) -> None:
+        self.answers.append(Answered(call, answer, slots, round_))
         self.count += 1
         self.empty_count += isinstance(answer, PolledWork) and not answer.parts
 
@@ -189,7 +190,7 @@ class Polls:
             for poll in [*hall.line.values()]:
                 if not hall.lit or not is_known:
                     break
-                if poll.to in hall.line:
+                if poll.call in hall.line:
                     self._serve(now, hall, poll)
             if hall.late and not hall.is_busy:
                 for poll in [*hall.late.values()]:
@@ -204,7 +205,7 @@ class Polls:
                 before = poll.messages_left
                 self._give(now, hall, desk, poll, room)
                 room -= before - poll.messages_left
-        if poll.parts and poll.to in hall.line:
+        if poll.parts and poll.call in hall.line:
             self._finish(hall, poll)
 
     def _give(self, now: int, hall: Hall, desk: Desk, poll: Poll, room: int) -> None:
@@ -237,9 +238,9 @@ class Polls:
         return sum(run.count for run in grant.runs)
 
     def _finish(self, hall: Hall, poll: Poll) -> None:
-        self._leave(hall, poll.to)
+        self._leave(hall, poll.call)
         slots = [*dict.fromkeys((part.topic, part.partition) for part in poll.parts)]
-        self._say(poll.to, PolledWork(poll.parts), slots, poll.round)
+        self._say(poll.call, PolledWork(poll.parts), slots, poll.round)
 
     # --- reading
 
@@ -275,8 +276,8 @@ class Polls:
         hall = self.halls[desk.group]
         for poll in hall.line.values():
             if desk.slot[0] in poll.topics and not poll.parts:
-                self._leave(hall, poll.to)
-                self._say(poll.to, refusal, [])
+                self._leave(hall, poll.call)
+                self._say(poll.call, refusal, [])
                 return
 
     def _pause(self, now: int, hall: Hall, desk: Desk) -> None:
@@ -302,9 +303,9 @@ class Polls:
 
     def wake(self, now: int) -> None:
         """Note whose time is up, and try again what could not be read."""
-        for to in self._deadlines.due(now):
-            hall = self._by_to[to]
-            hall.late[to] = hall.line[to]
+        for call in self._deadlines.due(now):
+            hall = self._by_call[call]
+            hall.late[call] = hall.line[call]
             self._due[hall.group] = hall
         for group, slot in self._pauses.due(now):
             desk = self.halls[group].desks[slot]
@@ -315,7 +316,7 @@ class Polls:
         """Assert the invariants."""
         self._deadlines.check()
         self._pauses.check()
-        assert {to for hall in self.halls.values() for to in hall.line} == self._by_to.keys()
+        assert {call for hall in self.halls.values() for call in hall.line} == self._by_call.keys()
         reading = {desk.reading for hall in self.halls.values() for desk in hall.desks.values() if desk.reading}
         assert reading == self._by_read.keys()
         assert sum(size for _, size in self._shelved.values()) == self._shelved_bytes

@@ -2,6 +2,7 @@
 
 from attrs import define, field
 
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.queues import ResetQueues
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.room import Site
@@ -19,19 +20,19 @@ class Resets:
     _site: Site
     _ledgers: Ledgers
     _polls: Polls
-    _waiting: dict[int, ResetQueues] = field(factory=dict)
+    _waiting: dict[Call, ResetQueues] = field(factory=dict)
 
-    def reset(self, now: int, to: int, request: ResetQueues, hall: Hall) -> None:
+    def reset(self, now: int, call: Call, request: ResetQueues, hall: Hall) -> None:
         """Have queues go on where the changes say, and answer with these when that is durable."""
         moves = request.changes
         if request.topic in hall.opening:
-            self._waiting[to] = request
+            self._waiting[call] = request
             return
         desks: list[Desk] = []
         for move in moves:
             found = self._desk(hall, (request.topic, move.partition))
             if isinstance(found, Refusal):
-                self._site.send(to, found)
+                self._site.send(call, found)
                 return
             desks.append(found)
             move.before = found.floor
@@ -40,7 +41,7 @@ class Resets:
             desk.queue.restart(now, move.after)
             self._polls.reread(desk)
             self._ledgers.reach_back(desk.book, desk.group)
-        self._ledgers.say(to, moves, [desk.slot for desk in desks])
+        self._ledgers.say(call, moves, [desk.slot for desk in desks])
 
     def _desk(self, hall: Hall, slot: Slot) -> Desk | Refusal:
         """The desk of a partition, or why it cannot be reset."""
@@ -53,11 +54,11 @@ class Resets:
         message = f"members have {in_flight} messages of {slot[0]}-{slot[1]}; it can be reset once they are settled"
         return Refusal(Code.GROUP_NOT_EMPTY, message, "partitions")
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for a reset any more, and it is not made."""
-        self._waiting.pop(to, None)
+        self._waiting.pop(call, None)
 
-    def take_waiting(self) -> list[tuple[int, ResetQueues]]:
+    def take_waiting(self) -> list[tuple[Call, ResetQueues]]:
         """Resets to be tried again."""
         waiting, self._waiting = self._waiting, {}
         return [*waiting.items()]

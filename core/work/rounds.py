@@ -23,6 +23,7 @@ from random import Random
 from attrs import define, evolve, field
 
 from goqueue.core.alarms import Alarms
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.queues import EndPoll, PolledWork, PollWork, ReceiptRun, ReleaseWork
 from goqueue.core.requests.refusals import Refusal
@@ -30,8 +31,6 @@ from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.nodes import Nodes
 
-# Parts that this node asks of itself bear numbers from here on.
-OWN_PARTS = 1 << 62
 _PAUSE_NS = 200_000_000
 # So long after its beginning and after its time a round is over, whoever has not answered.
 _TURNS_NS, _GRACE_NS = 200_000_000, 100_000_000
@@ -42,7 +41,7 @@ _GROUPS_MAX = 10_000
 class Round:
     """One poll: who is left to be asked in turn, and who was asked under which number."""
 
-    to: int
+    call: Call
     number: int
     request: PollWork
     topics: list[str]
@@ -58,32 +57,28 @@ class Round:
 
 @define(eq=False)
 class Rounds:
-    """All rounds; `own` are the polls to be served here, and `answers` those that are over."""
+    """All rounds; `answers` are those that are over."""
 
     _nodes: Nodes
     _errands: Errands
     _random: Random
-    own: list[tuple[int, PollWork]] = field(factory=list)
-    own_ended: list[EndPoll] = field(factory=list)
-    returned: list[ReceiptRun] = field(factory=list)
-    answers: list[tuple[int, PolledWork | Refusal]] = field(factory=list)
-    _rounds: dict[int, Round] = field(factory=dict)
+    answers: list[tuple[Call, PolledWork | Refusal]] = field(factory=list)
+    _rounds: dict[Call, Round] = field(factory=dict)
     _by_part: dict[int, Round] = field(factory=dict)
-    _own_count: int = 0
     # By group the node to begin with, and whether there was nothing the last time.
     _next: dict[str, str] = field(factory=dict)
     _idle: dict[str, None] = field(factory=dict)
-    _again: Alarms[int] = field(factory=Alarms)
-    _ends: Alarms[int] = field(factory=Alarms)
+    _again: Alarms[Call] = field(factory=Alarms)
+    _ends: Alarms[Call] = field(factory=Alarms)
 
-    def begin(self, now: int, to: int, request: PollWork, topics: list[str], wait_ns: int) -> None:
+    def begin(self, now: int, call: Call, request: PollWork, topics: list[str], wait_ns: int) -> None:
         """Go round all nodes that lead a partition of some topics."""
         nodes, first = self._nodes.of(topics), self._next.get(request.group, "")
         at = next((at for at, node in enumerate(nodes) if node >= first), 0)
         rest = deque([*nodes[at:], *nodes[:at]])
-        round_ = Round(to, self._random.getrandbits(60) | 1, request, topics, now + wait_ns, rest)
-        self._rounds[to] = round_
-        self._ends.set(to, now + max(wait_ns, _TURNS_NS) + _GRACE_NS)
+        round_ = Round(call, self._random.getrandbits(60) | 1, request, topics, now + wait_ns, rest)
+        self._rounds[call] = round_
+        self._ends.set(call, now + max(wait_ns, _TURNS_NS) + _GRACE_NS)
         if wait_ns > 0 and request.group in self._idle:
             self._ask_all(now, round_)
         else:
@@ -101,35 +96,15 @@ class Rounds:
                 self._ask(round_, node, wait_ns)
         if not round_.asked:
             # Nobody leads anything just then.
-            self._again.set(round_.to, now + _PAUSE_NS)
+            self._again.set(round_.call, now + _PAUSE_NS)
 
     def _ask(self, round_: Round, node: str, wait_ns: int) -> None:
         request = evolve(round_.request, wait_ns=wait_ns, round=round_.number)
-        if node == self._nodes.own:
-            self._own_count += 1
-            part = OWN_PARTS + self._own_count
-            self.own.append((part, request))
-        else:
-            part = self._errands.ask(self, AskNode(node, request))
+        part = self._errands.ask(self, AskNode(node, request), round_.call)
         round_.asked[part] = node
         self._by_part[part] = round_
 
-    def take_own(self) -> list[tuple[int, PollWork]]:
-        """The polls that are to be served here."""
-        own, self.own = self.own, []
-        return own
-
-    def take_ended(self) -> list[EndPoll]:
-        """Those served here that are to end."""
-        ended, self.own_ended = self.own_ended, []
-        return ended
-
-    def take_returned(self) -> list[ReceiptRun]:
-        """What was given here to rounds that were over."""
-        returned, self.returned = self.returned, []
-        return returned
-
-    def take_answers(self) -> list[tuple[int, PolledWork | Refusal]]:
+    def take_answers(self) -> list[tuple[Call, PolledWork | Refusal]]:
         """The polls that are over."""
         answers, self.answers = self.answers, []
         return answers
@@ -174,7 +149,7 @@ class Rounds:
         elif round_.had_answer or round_.refusal is None:
             self._end_empty(round_)
         else:
-            self._again.set(round_.to, now + _PAUSE_NS)
+            self._again.set(round_.call, now + _PAUSE_NS)
 
     def _end_empty(self, round_: Round) -> None:
         if len(self._idle) >= _GROUPS_MAX:
@@ -187,29 +162,23 @@ class Rounds:
     def _end(self, round_: Round, answer: PolledWork | Refusal | None) -> None:
         """A round is over; None where nobody waits for its answer."""
         round_.is_over = True
-        del self._rounds[round_.to]
-        self._again.drop(round_.to)
-        self._ends.drop(round_.to)
+        del self._rounds[round_.call]
+        self._again.drop(round_.call)
+        self._ends.drop(round_.call)
         end = EndPoll(round_.request.group, round_.request.member_id, round_.number)
         for node in round_.asked.values():
-            if node == self._nodes.own:
-                self.own_ended.append(end)
-            else:
-                self._errands.ask(self, AskNode(node, end))
+            self._errands.ask(self, AskNode(node, end))
         if answer is not None:
-            self.answers.append((round_.to, answer))
+            self.answers.append((round_.call, answer))
 
     def _hand_back(self, node: str, polled: PolledWork) -> None:
         leases = [lease for part in polled.parts for lease in part.leases]
         runs = [ReceiptRun(lease.stem, lease.first_offset, lease.count) for lease in leases]
-        if node == self._nodes.own:
-            self.returned.extend(runs)
-        else:
-            self._errands.ask(self, AskNode(node, ReleaseWork(runs)))
+        self._errands.ask(self, AskNode(node, ReleaseWork(runs)))
 
-    def forget(self, to: int) -> None:
+    def forget(self, call: Call) -> None:
         """Nobody waits for a poll any more; what it is given is handed back."""
-        round_ = self._rounds.get(to)
+        round_ = self._rounds.get(call)
         if round_ is not None:
             self._end(round_, None)
 
@@ -224,7 +193,7 @@ class Rounds:
     @property
     def is_due(self) -> bool:
         """Whether something is to be done at once."""
-        return bool(self.own or self.own_ended or self.returned or self.answers)
+        return bool(self.answers)
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
@@ -233,10 +202,10 @@ class Rounds:
 
     def wake(self, now: int) -> None:
         """Ask again where nobody could answer, and end what took too long."""
-        for to in self._ends.due(now):
-            self._end_empty(self._rounds[to])
-        for to in self._again.due(now):
-            round_ = self._rounds[to]
+        for call in self._ends.due(now):
+            self._end_empty(self._rounds[call])
+        for call in self._again.due(now):
+            round_ = self._rounds[call]
             if round_.deadline <= now:
                 self._end_empty(round_)
             else:
@@ -246,10 +215,10 @@ class Rounds:
         """Assert the invariants."""
         self._again.check()
         self._ends.check()
-        for to, round_ in self._rounds.items():
-            assert round_.to == to
+        for call, round_ in self._rounds.items():
+            assert round_.call == call
             assert not round_.is_over
-            assert to in self._ends
-            assert round_.asked or to in self._again
+            assert call in self._ends
+            assert round_.asked or call in self._again
         for part, round_ in self._by_part.items():
             assert part in round_.asked

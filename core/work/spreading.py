@@ -9,6 +9,7 @@ Invariant: a request is answered once, or forgotten: what was asked elsewhere is
 from attrs import define, evolve, field
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.queues import ReceiptRefusal, ReceiptRun, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
@@ -16,49 +17,38 @@ from goqueue.core.requests.replies import Reply
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.nodes import Nodes
 from goqueue.core.work.receipts import read_stem
-from goqueue.core.work.rounds import OWN_PARTS
 from goqueue.core.work.settling import Homes, Settling
-
-# Parts that this node does itself bear numbers from here on, which no round uses.
-SPREAD_PARTS = OWN_PARTS + (1 << 61)
 
 
 @define(eq=False)
 class _Spread:
     """A request, the receipts that are shown elsewhere by part, and the answer so far."""
 
-    to: int
+    call: Call
     parts: dict[int, list[ReceiptRun]] = field(factory=dict)
     answer: WorkDone = field(factory=lambda: WorkDone(0))
 
 
 @define(eq=False)
 class Spreading:
-    """All requests whose receipts lead to other nodes; `own` are the parts to be done here."""
+    """All requests whose receipts lead to other nodes."""
 
     _nodes: Nodes
     _homes: Homes
     _errands: Errands
-    own: list[tuple[int, Settling]] = field(factory=list)
-    answers: list[tuple[int, WorkDone]] = field(factory=list)
-    _spreads: dict[int, _Spread] = field(factory=dict)
+    answers: list[tuple[Call, WorkDone]] = field(factory=list)
+    _spreads: dict[Call, _Spread] = field(factory=dict)
     _by_part: dict[int, _Spread] = field(factory=dict)
-    _own_count: int = 0
 
-    def begin(self, to: int, request: Settling) -> bool:
+    def begin(self, call: Call, request: Settling) -> bool:
         """Pass receipts on; False where all of them are of this node."""
         by_node = self._sort(request.receipts) if self._nodes.are_several else {}
         if not by_node or [*by_node] == [self._nodes.own]:
             return False
-        spread = self._spreads[to] = _Spread(to)
+        spread = self._spreads[call] = _Spread(call)
         for node, runs in by_node.items():
             part_request = evolve(request, receipts=runs)
-            if node == self._nodes.own:
-                self._own_count += 1
-                part = SPREAD_PARTS + self._own_count
-                self.own.append((part, part_request))
-            else:
-                part = self._errands.ask(self, AskNode(node, part_request))
+            part = self._errands.ask(self, AskNode(node, part_request), call)
             spread.parts[part] = runs
             self._by_part[part] = spread
         return True
@@ -99,31 +89,26 @@ class Spreading:
             )
             for run in runs:
                 answer.refusals += [ReceiptRefusal(run.stem, run.first_offset + at, why) for at in range(run.count)]
-        if not spread.parts and self._spreads.pop(spread.to, None) is not None:
-            self.answers.append((spread.to, answer))
+        if not spread.parts and self._spreads.pop(spread.call, None) is not None:
+            self.answers.append((spread.call, answer))
 
-    def take_own(self) -> list[tuple[int, Settling]]:
-        """The parts to be done here."""
-        own, self.own = self.own, []
-        return own
-
-    def take_answers(self) -> list[tuple[int, WorkDone]]:
+    def take_answers(self) -> list[tuple[Call, WorkDone]]:
         """The requests that are answered."""
         answers, self.answers = self.answers, []
         return answers
 
-    def forget(self, to: int) -> None:
-        """Nobody waits for the answer to `to` any more."""
-        self._spreads.pop(to, None)
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        self._spreads.pop(call, None)
 
     @property
     def is_due(self) -> bool:
         """Whether something is to be done at once."""
-        return bool(self.own or self.answers)
+        return bool(self.answers)
 
     def check(self) -> None:
         """Assert that each request waits for something."""
-        for to, spread in self._spreads.items():
-            assert spread.to == to
+        for call, spread in self._spreads.items():
+            assert spread.call == call
             assert spread.parts
         assert all(part in spread.parts for part, spread in self._by_part.items())

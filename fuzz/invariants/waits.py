@@ -1,6 +1,7 @@
 """Nobody waits for what is there: a fetch is answered in the turn in which something comes to be readable."""
 
 from goqueue.core.reads import WaitingFetch
+from goqueue.core.requests.call import Call
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Violation
 from goqueue.fuzz.insight import waiting_fetches
@@ -13,7 +14,7 @@ class Waits(Checker):
         super().__init__(sight)
         self._turns = 0
         # By node: what could have been answered when it was looked at last.
-        self._late: dict[str, set[int]] = {}
+        self._late: dict[str, set[Call]] = {}
 
     def stepped(self) -> None:
         """Look at the node that had a turn; what is between two turns is the next one's to answer."""
@@ -22,10 +23,10 @@ class Waits(Checker):
             return
         self._turns = self.sight.turns
         waiting = [] if broker.node is None else waiting_fetches(broker.node)
-        late = {one.to: one for one in waiting if _can_be_answered(one)}
+        late = {one.call: one for one in waiting if _can_be_answered(one)}
         seen = self._late.get(broker.node_id, set())
-        for to, one in late.items():
-            if to in seen:
+        for call, one in late.items():
+            if call in seen:
                 what = f"{one.partition.log.stream} can be read up to {one.partition.high_watermark}"
                 raise Violation(f"{what}, and a fetch from {one.fetch.offset} waits over two turns")
         if late or seen:

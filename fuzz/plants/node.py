@@ -4,6 +4,7 @@ from goqueue.core.cluster import plan
 from goqueue.core.node import Node
 from goqueue.core.reads import Reads
 from goqueue.core.ready import Send
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import PublishReply
 from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.options import Options
@@ -14,10 +15,10 @@ from goqueue.fuzz.plants.plant import Plant, Replace
 def _a_second_answer(replace: Replace) -> None:
     real_send = Node._answer
 
-    def send(node: Node, to: int | None, reply: Reply) -> None:
-        real_send(node, to, reply)
-        if isinstance(reply, PublishReply) and to is not None and to % 20 == 0:
-            node._ready.sends.append(Send(to, reply))
+    def send(node: Node, call: Call | None, reply: Reply) -> None:
+        real_send(node, call, reply)
+        if isinstance(reply, PublishReply) and call is not None and call.number % 20 == 0:
+            node._ready.sends.append(Send(call.number, reply))
 
     replace(Node, "_answer", send)
 

@@ -69,8 +69,8 @@ def _groups_deleted_with_their_members(replace: Replace) -> None:
         for member_id in coordinator.groups.groups[name].members:
             coordinator._sessions.end(name, member_id)
         for watch in coordinator._watches.of(name):
-            coordinator._watches.forget(watch.to)
-            coordinator.replies.append((watch.to, Refusal(Code.GROUP_NOT_FOUND, "the group is gone")))
+            coordinator._watches.forget(watch.call)
+            coordinator.replies.append((watch.call, Refusal(Code.GROUP_NOT_FOUND, "the group is gone")))
         real_end(coordinator, name)
         coordinator._moving.pop(name, None)
 

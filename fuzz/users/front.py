@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.table import weight

@@ -5,7 +5,7 @@ were lost, is bounded by forgetting the oldest.
 """
 
 from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.spark.facts.listening import CLIENT, PEER, Errand
 
 _MOST = 1 << 16

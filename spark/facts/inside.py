@@ -12,11 +12,10 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Unacknowledged
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.quorum import Role
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call, Caller, Origin
 from goqueue.core.topics import Held
 
 # Numbers from here on are not the driver's: see `forwarding.numbers`.
-_OTHERS = 1 << 59
 
 
 def agreed_index(node: Node) -> int:
@@ -73,17 +72,17 @@ def waiting(partition: Partition) -> Iterator[Unacknowledged]:
     yield from partition._unacknowledged
 
 
-def is_of_client(to: int) -> bool:
-    """Whether a request under a number is a client's of this node, and not a room's or another node's."""
-    return 0 <= to < _OTHERS
+def is_of_client(call: Call) -> bool:
+    """Whether a request is a client's of this node, and not a service's or another node's."""
+    return call.origin is Origin.CLIENT
 
 
 def under_way(node: Node) -> Iterator[tuple[int, Caller, object]]:
     """The clients' requests that a node has others carry out, at least in part."""
     if node._peering is not None:
-        for to, errand in node._peering.dispatch._errands.items():
-            if is_of_client(to):
-                yield to, errand.caller, errand.request
+        for call, errand in node._peering.dispatch._errands.items():
+            if is_of_client(call):
+                yield call.number, call.caller, errand.request
 
 
 def has_read_all(replayer: Replayer) -> bool:

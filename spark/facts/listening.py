@@ -19,7 +19,7 @@ from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import Header
 from goqueue.core.replication.replica import Replica
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Side
 from goqueue.spark.facts.notebook import Notebook
 

@@ -15,7 +15,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Unacknowledged
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.claims import is_possible
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Acks, NewRecord, Publish, PublishBatch, Published, PublishReply, Side
 from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.inside import is_of_client, waiting
@@ -98,12 +98,12 @@ class Publishing(Listener):
 def _earlier(partition: Partition, wait: Unacknowledged) -> Iterator[tuple[int, Errand]]:
     for share in wait.shares:
         publishing = share.publishing
-        if is_of_client(publishing.to):
+        if is_of_client(publishing.call):
             # One that is alone in a batch may be the batch.
             is_batch = len(wait.shares) == len(publishing.results) == 1
             count = wait.next_offset - wait.first_offset if is_batch else 1
             acks = Acks.ALL if publishing.needs_all else Acks.LEADER
-            yield publishing.to, Errand(CLIENT, "", None, Caller(), Earlier(partition.topic, acks, count))
+            yield publishing.call.number, Errand(CLIENT, "", None, Caller(), Earlier(partition.topic, acks, count))
 
 
 def in_runs(results: Iterable[Result]) -> list[tuple[Result, int]]:

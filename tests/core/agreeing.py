@@ -17,18 +17,24 @@ from goqueue.core.log.epochs import EpochCache
 from goqueue.core.log.log import LogState
 from goqueue.core.log.segment import Segment
 from goqueue.core.log.tail import SegmentTail
-from goqueue.core.proposals import Answer
+from goqueue.core.proposals import Agreed, Answer
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.record import iterate
+from goqueue.core.requests.messages import ProducerReply
 from goqueue.core.requests.metadata import FinishDelete
+from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 from goqueue.core.thresholds import Thresholds
+from tests.core.calls import call
 from tests.core.log.batches import WALL_MS
 
 MS = 1_000_000
+
+# Who was answered, by number, and what.
+Told = tuple[int | None, Refusal | ProducerReply | Agreed | None]
 
 
 class Register:
@@ -153,12 +159,12 @@ class Agreeing:
 
     def ask(self, now: int, to: int | None, request: object) -> None:
         """Hand over a request."""
-        self.agreement.ask(now, to, request)
+        self.agreement.ask(now, None if to is None else call(to), request)
 
-    def take_answers(self) -> list[Answer]:
-        """What was answered since the last call."""
+    def take_answers(self) -> list[Told]:
+        """What was answered since the last call, by number."""
         answers, self.answers = self.answers + self.agreement.take_answers(), []
-        return answers
+        return [(None if to is None else to.number, answer) for to, answer in answers]
 
 
 class Agreeings:

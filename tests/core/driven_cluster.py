@@ -12,7 +12,7 @@ from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request

@@ -18,7 +18,7 @@ from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import Entry as NewEntry
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.topics import CreateTopic

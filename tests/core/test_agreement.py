@@ -9,7 +9,6 @@ from goqueue.core.clock import Clock
 from goqueue.core.cluster.applied import Changed
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, TopicCreated, TopicDeleted, TopicRemoved
 from goqueue.core.log.effects import Append, Commit, Sync, SyncToken
-from goqueue.core.proposals import Answer
 from goqueue.core.quorum.entries import VOTERS, Entry, QuorumError, Voters, encode_voters
 from goqueue.core.quorum.messages import Append as AppendLetter
 from goqueue.core.quorum.messages import QuorumLetter, QuorumMessage
@@ -19,7 +18,7 @@ from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 from goqueue.core.requests.voters import AddVoter, Confirm, MoveController
 from goqueue.core.thresholds import Thresholds
-from tests.core.agreeing import Agreeing, Agreeings, Register, appended, found
+from tests.core.agreeing import Agreeing, Agreeings, Register, Told, appended, found
 from tests.core.driven_node import stored
 from tests.core.log.batches import FIRST, WALL_MS, beginning
 
@@ -31,7 +30,7 @@ def alone(*records: MetadataRecord) -> Agreeing:
     return Agreeing("n1", None, [Entry(at, 0, None, METADATA_CODEC.encode(one)) for at, one in enumerate(records)])
 
 
-def codes(answers: list[Answer]) -> list[tuple[int | None, Code]]:
+def codes(answers: list[Told]) -> list[tuple[int | None, Code]]:
     """Whom, and why, where nobody was granted anything."""
     refused = [(to, answer.code) for to, answer in answers if isinstance(answer, Refusal)]
     assert len(refused) == len(answers)

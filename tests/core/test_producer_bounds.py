@@ -7,7 +7,7 @@ from goqueue.core.partition.producers import judge
 from goqueue.core.producer_pace import A_SECOND, AT_ONCE, ProducerPace
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import InitProducer, ProducerReply
 from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.driven_node import DrivenNode

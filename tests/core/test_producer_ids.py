@@ -7,12 +7,13 @@ from goqueue.core.cluster.apply import FIRST_PRODUCER_ID, ClusterState
 from goqueue.core.cluster.plan import PRODUCER_IDS_A_BLOCK, plan_producer_ids
 from goqueue.core.cluster.records import METADATA_CODEC, ProducerIds
 from goqueue.core.producer_ids import ProducerIdSupply
-from goqueue.core.proposals import Agreed, Answer
+from goqueue.core.proposals import Agreed
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.requests.messages import InitProducer, ProducerReply
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.topics import CreateTopic
-from tests.core.agreeing import Agreeing, appended, found
+from tests.core.agreeing import Agreeing, Told, appended, found
+from tests.core.calls import call
 
 FIRST, SIZE = FIRST_PRODUCER_ID, PRODUCER_IDS_A_BLOCK
 
@@ -24,14 +25,14 @@ class Driven:
         self.node = Agreeing("n1", None, durable)
         self.node.is_slow = True
 
-    def ask(self, *to: int) -> list[Answer]:
+    def ask(self, *to: int) -> list[Told]:
         """Ask for ids, and what is answered before the disk has done anything."""
         for one in to:
             self.node.ask(0, one, InitProducer())
         self.node.turn(0)
         return self.node.take_answers()
 
-    def sync(self) -> list[Answer]:
+    def sync(self) -> list[Told]:
         """Let the disk do its work, and what is answered then."""
         self.node.work(0)
         self.node.turn(0)
@@ -145,7 +146,7 @@ def test_every_id_goes_to_one_who_asked(deeds: list[str], size: int) -> None:
     for deed in deeds:
         if deed == "ask":
             asked += 1
-            supply.ask(asked)
+            supply.ask(call(asked))
         elif ordered and deed == "receive":
             supply.received(ProducerIds(next_id, next_id + size))
             next_id, ordered = next_id + size, False

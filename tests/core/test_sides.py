@@ -8,6 +8,7 @@ from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Publish
 from goqueue.core.requests.metadata import AddSide
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.topics import AlterTopic, DeleteTopic, DescribeTopic, TopicReply
+from tests.core.calls import own_call
 from tests.core.driven_node import DrivenNode, opened_empty
 
 LEDGER = "logs/orders/0/ledger"
@@ -24,9 +25,9 @@ def ledger(driven: DrivenNode) -> Partition:
 
 
 def write(driven: DrivenNode, value: bytes) -> None:
-    """What a room of the node's own would ask for: its numbers are below zero."""
+    """What a service of the node would ask for."""
     request = PublishBatch("orders", 0, encode([(0, b"k", value, ())]), side=Side.LEDGER)
-    driven.node._perform(driven.now, -8, request)
+    driven.node._perform(driven.now, own_call(1), request)
     driven.settle()
 
 
@@ -109,11 +110,11 @@ def test_another_stream_is_as_durable_as_the_data_and_kept_for_ever() -> None:
 def test_whole_segments_are_trimmed() -> None:
     driven = with_ledger()
     write(driven, b"old")
-    driven.node._perform(driven.now, -8, RollSide("orders", 0, Side.LEDGER))
+    driven.node._perform(driven.now, own_call(1), RollSide("orders", 0, Side.LEDGER))
     kept = ledger(driven).log.next_offset
     write(driven, b"new")
     assert [segment.base for segment in ledger(driven).log.segments] == [0, kept]
-    driven.node._perform(driven.now, -8, TrimSide("orders", 0, Side.LEDGER, kept))
+    driven.node._perform(driven.now, own_call(1), TrimSide("orders", 0, Side.LEDGER, kept))
     driven.settle()
     assert [segment.base for segment in ledger(driven).log.segments] == [kept]
 

@@ -12,7 +12,7 @@ from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.peers.codec import encode
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.requests import groups as requests
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, GroupState, PartitionOffset, ResetTo
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import groups, v1

@@ -8,7 +8,7 @@ from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply

@@ -4,7 +4,7 @@ import errno
 
 from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,

@@ -27,6 +27,7 @@ from goqueue.storage.layout import CHECKPOINT_FILE
 from goqueue.storage.segment_files import ColdError
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.store import Store
+from tests.core.calls import call
 from tests.storage.logbook import NOW_MS, STREAM, Fuse, PowerCut, flip, in_stream
 
 CLIENTS = 2
@@ -87,7 +88,7 @@ class Broker:
 
     def send(self, client: Client, sent: Sent, acks: Acks = Acks.ALL) -> Publishing:
         """Publish a batch of a client."""
-        publishing = Publishing(0, [None], 1, acks is not Acks.NONE)
+        publishing = Publishing(call(0), [None], 1, acks is not Acks.NONE)
         if publishing.awaits:
             self.asked.append((publishing, client, sent))
         sent.attempts += 1

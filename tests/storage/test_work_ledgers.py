@@ -25,6 +25,7 @@ from goqueue.core.work.leader import WorkLeader
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Opening, Work
 from goqueue.storage.simulated import SimulatedDisk
+from tests.core.calls import call
 from tests.storage import driven_broker
 from tests.storage.driven_broker import DrivenBroker
 from tests.storage.worked_broker import (
@@ -156,8 +157,8 @@ def test_a_ledger_is_neither_trimmed_nor_rolled_once_the_node_stops() -> None:
     ack(broker, receipts(poll(broker, join(broker))))
     broker.node.close(broker.now)
     streams = broker.node._streams
-    streams.trim_side(broker.now, 1_000, TrimSide("orders", 0, Side.LEDGER, 1))
-    streams.roll_side(broker.now, 1_001, RollSide("orders", 0, Side.LEDGER))
+    streams.trim_side(broker.now, call(1_000), TrimSide("orders", 0, Side.LEDGER, 1))
+    streams.roll_side(broker.now, call(1_001), RollSide("orders", 0, Side.LEDGER))
     broker.settle()
     assert broker.node.led.streams[LEDGER].log.start_offset == 0
 

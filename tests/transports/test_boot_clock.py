@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from goqueue.core.node_options import NodeOptions
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import Fetch, PublishBatch
 from goqueue.core.requests.queues import PolledWork, PollWork

@@ -11,7 +11,7 @@ from goqueue.core.capture.recorder import Recorder
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, NewRecord, Publish, PublishBatch, PublishReply
 from goqueue.core.requests.nodes import DescribeNode
 from goqueue.core.requests.refusals import Code, Refusal

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from goqueue.core.node_options import NodeOptions
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply

@@ -5,7 +5,7 @@ from pathlib import Path
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import Joined, JoinGroup, WatchGroup
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal

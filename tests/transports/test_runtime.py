@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import Lane
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply
 from goqueue.core.requests.nodes import DescribeNode, NodeReply
 from goqueue.core.requests.refusals import Code, Refusal

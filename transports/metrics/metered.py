@@ -13,7 +13,7 @@ from collections.abc import Callable
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import HEADER_BYTES, Header, Lane, locate, read_header
 from goqueue.core.records.claims import is_possible
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import Polled
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply
 from goqueue.core.requests.queues import PolledWork

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from time import time
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.transports.answer_room import AnswerRoom, current_room
 from goqueue.transports.buffer_budget import ANSWER_BYTES
 from goqueue.transports.exchange import Exchange

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 from attrs import define
 from msgspec import Struct, json
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request

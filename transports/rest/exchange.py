@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from attrs import define, field
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.transports.rest.errors import RestError
 
 JSON = "application/json"

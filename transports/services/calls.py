@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.row import Request
 from goqueue.transports.broker import Broker

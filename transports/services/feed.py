@@ -22,7 +22,7 @@ from attrs import define, field
 
 from goqueue.core.records.batch import read_header
 from goqueue.core.records.varint import Readable
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply

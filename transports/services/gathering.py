@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from attrs import define, field
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.queues import AckWork, WorkDone
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply

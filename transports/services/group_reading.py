@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define
 
 from goqueue.core.groups.beginnings import LATEST, moment_ms
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import (
     DescribeGroup,
     FetchOffsets,

@@ -16,7 +16,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from goqueue.core.records.varint import Readable
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Acks, Due, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.queues import LeasedBatches, PolledWork, PollWork
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply

@@ -22,6 +22,7 @@ from goqueue.core.records.batch import Header, validate_exact
 from goqueue.core.records.claims import RECORD_BYTES_MIN, RECORDS_MAX, check_claims
 from goqueue.core.records.compression import DECOMPRESSED_BYTES_MAX
 from goqueue.core.records.record import RecordCheck, validate_records
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Published
 from goqueue.core.requests.refusals import Refusal
 from goqueue.fuzz.bytes.batch_edits import change_batch, smaller_batch
@@ -79,7 +80,7 @@ def _publish(content: bytes, validation: Validation, action: TimestampAction) ->
 def _publish_one(partition: Partition, batch: bytearray) -> Refusal | None:
     """Why a batch is refused; None when it was appended."""
     end = partition.log.next_offset
-    publishing = Publishing(1, [None], 1, awaits=False)
+    publishing = Publishing(Call(1), [None], 1, awaits=False)
     partition.publish_batch(0, batch, publishing)
     while partition.admission.waiting:
         partition.go_on(0)

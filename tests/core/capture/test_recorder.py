@@ -11,7 +11,7 @@ from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.replay import Divergence, Replayer
 from goqueue.core.log.effects import ReadResult
 from goqueue.core.node import Node
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, NewRecord, Publish, PublishBatch
 from tests.core.capture.traffic import VOCABULARY, Traffic, fresh_node
 from tests.core.driven_node import stored

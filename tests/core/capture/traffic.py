@@ -7,6 +7,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from attrs import evolve
+
 from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.values import ValueWriter
@@ -16,7 +18,7 @@ from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
 from goqueue.core.node import Node
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.ready import Compact, Fetching, Open, Ready, Remove
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import (
     CommitOffsets,
     DescribeGroup,
@@ -116,7 +118,7 @@ class Traffic:
             self.call("clock_moved", WALL_MS + self.now // 1_000_000 + self.random.choice((0, 0, 3, 5000)))
         for _ in range(self.random.randrange(4)):
             self._to += 1
-            self.call("ask", self._to, self.random.choice(self._callers), self._request())
+            self.call("ask", self._to, evolve(self.random.choice(self._callers)), self._request())
         self.call("wake")
         while self.call("take"):
             self.call("written")

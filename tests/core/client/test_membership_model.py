@@ -25,9 +25,9 @@ from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.state import Slot
 from goqueue.core.records.entries import Entry
-from goqueue.core.requests.callers import Caller
 from goqueue.core.requests.groups import JoinGroup, RevokePartitions
 from goqueue.core.requests.replies import Reply
+from tests.core.calls import call
 
 MS = 1_000_000
 SESSION_MS, ROUND_MS = 6_000, 300
@@ -115,7 +115,7 @@ class Members(RuleBasedStateMachine):
         """A request reaches the coordinator."""
         self.count += 1
         self.asked[self.count] = letter
-        self.coordinator.ask(self.now, self.count, Caller(), letter.request)
+        self.coordinator.ask(self.now, call(self.count), letter.request)
 
     def flush(self) -> None:
         """The journal is durable, and answers go out."""
@@ -123,7 +123,7 @@ class Members(RuleBasedStateMachine):
         self.journal += coordinator.entries
         replies, coordinator.entries, coordinator.replies = coordinator.replies, [], []
         for to, answer in replies:
-            letter = self.asked.pop(to)
+            letter = self.asked.pop(to.number)
             letter.answer = answer
             self.answers.append(letter)
 

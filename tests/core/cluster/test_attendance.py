@@ -4,6 +4,7 @@ from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import Standing
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
@@ -16,8 +17,7 @@ from goqueue.core.requests.cluster import (
 )
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request
-from goqueue.core.wishes import room_of
+from goqueue.core.requests.row import Request, Service
 from tests.core.cluster.gathered import Gathered, registration
 
 MS = 1_000_000
@@ -34,7 +34,7 @@ class Attending:
         self.moves: list[CatchingUp] = []
         self.attendance = Attendance("n1", OPTIONS, "1.0", self.state, self.catching_up)
         self.now = 0
-        self.asked: list[tuple[int, Request]] = []
+        self.asked: list[tuple[Call, Request]] = []
 
     def state(self) -> ClusterState:
         """What is agreed, as far as the node knows."""
@@ -50,13 +50,13 @@ class Attending:
         self.attendance.wake(self.now)
         self.asked = self.attendance.wishes.take()
         self.attendance.check()
-        assert all(room_of(number) == 4 for number, _ in self.asked)
+        assert all(asked.service is Service.LIFECYCLE and asked.is_own for asked, _ in self.asked)
         return [wish for _, wish in self.asked]
 
     def answer(self, reply: Reply, ms: int = 0) -> None:
         """The answer to what was asked last, after a while."""
         self.now += ms * MS
-        self.attendance.answered(self.now, self.asked[-1][0], reply)
+        self.attendance.answered(self.now, self.asked[-1][0].number, reply)
 
     def register(self) -> None:
         """Come in as the process that it is."""
@@ -237,7 +237,7 @@ def test_before_a_planned_stop_others_are_let_lead() -> None:
     leave, beat = node.turn()
     assert (leave, type(beat)) == (LeaveNode("n1", 4), NodeHeartbeat)
     assert not node.has_left()
-    node.attendance.answered(node.now, node.asked[0][0], LeaveReply(0))
+    node.attendance.answered(node.now, node.asked[0][0].number, LeaveReply(0))
     assert not node.has_left()
     node.cluster.do(leave)
     assert node.has_left()
@@ -250,7 +250,7 @@ def test_a_leave_that_is_refused_or_lost_is_asked_for_again() -> None:
     node.turn()
     node.attendance.leave(node.now)
     node.turn()
-    node.attendance.answered(node.now, node.asked[0][0], Refusal(Code.NOT_CONTROLLER, "there is none"))
+    node.attendance.answered(node.now, node.asked[0][0].number, Refusal(Code.NOT_CONTROLLER, "there is none"))
     assert isinstance(node.turn(200)[0], LeaveNode)
     assert isinstance(node.turn(2500)[0], LeaveNode)
 
@@ -261,7 +261,7 @@ def test_who_has_left_and_is_dead_does_not_come_again() -> None:
     node.turn()
     node.attendance.leave(node.now)
     node.turn()
-    node.attendance.answered(node.now, node.asked[0][0], LeaveReply(0))
+    node.attendance.answered(node.now, node.asked[0][0].number, LeaveReply(0))
     node.heard(standing=Standing.DEAD)
     assert node.turn(5000) == []
 

@@ -26,6 +26,7 @@ from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
 from goqueue.core.requests.queues import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Service
 from goqueue.core.requests.topics import CreateTopic, TopicReply
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands
@@ -321,7 +322,7 @@ def test_what_a_new_leader_does_not_show_yet_is_not_taken_for_missing() -> None:
     assert not node.led.streams[f"logs/orders/{number}"].is_settled
     deaths = dict.fromkeys(range(2), ("rejected", 1))
     pick = Named("orders", number, "billing", ("orders.dlq", 0), 0, deaths, Bounds(10, 1000))
-    reading = Reading(Errands(Wishes(0)), node.led, Nobody(), "orders", number, pick)
+    reading = Reading(Errands(Wishes(Service.DEAD_LETTERS)), node.led, Nobody(), "orders", number, pick)
     reading.go()
     assert reading.has_ended
     assert reading.refusal is not None

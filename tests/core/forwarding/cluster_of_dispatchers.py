@@ -10,15 +10,15 @@ from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import NodeRegistered, NodeStanding, PartitionPlaced, Standing, TopicCreated
 from goqueue.core.forwarding.bearings import Bearings
 from goqueue.core.forwarding.dispatch import Dispatch
-from goqueue.core.forwarding.numbers import FORWARDED
 from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call, Caller, Origin
 from goqueue.core.requests.cluster import RegisteredReply, RegisterNode
 from goqueue.core.requests.groups import GroupBeat, GroupHeartbeat, GroupState
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Service
 from goqueue.core.requests.topics import CreateTopic, TopicReply
 
 SECOND = 1_000_000_000
@@ -45,9 +45,10 @@ class Place:
     node_id: str
     incarnation: int
     state: ClusterState
-    taken: list[tuple[int, Any]] = field(factory=list)
+    taken: list[tuple[Call, Any]] = field(factory=list)
     answers: dict[int, Reply] = field(factory=dict)
-    forgotten: list[int] = field(factory=list)
+    forgotten: list[Call] = field(factory=list)
+    calls: dict[int, Call] = field(factory=dict)
     # Requests of these classes are answered when the test says so.
     parks: tuple[type, ...] = ()
     dispatch: Dispatch = field(init=False)
@@ -84,20 +85,26 @@ class Place:
             places.setdefault(number, []).append(at)
         return places
 
-    def _answer(self, to: int, reply: Reply) -> None:
-        if to >= FORWARDED:
+    def _answer(self, to: Call, reply: Reply) -> None:
+        if to.origin is Origin.NODE or to.service is Service.ROUTING:
             self.dispatch.answered(to, reply)
             return
-        assert to not in self.answers
-        self.answers[to] = reply
+        assert to.number not in self.answers
+        self.answers[to.number] = reply
 
     def ask(self, to: int, request: Any) -> None:  # noqa: ANN401 - any request or wish
-        """Ask as a client or a room does; what is not looked after is carried out here."""
-        if not self.dispatch.ask(self.cluster.now, to, ME, request):
-            self._take(self.cluster.now, to, ME, request)
+        """Ask as a client does, or below 0 as a service; what is not looked after is carried out here."""
+        asked = Call(to, ME) if to >= 0 else Call(to, ME, Origin.SERVICE, Service.GROUPS, is_own=True)
+        self.calls[to] = asked
+        if not self.dispatch.ask(self.cluster.now, asked, request):
+            self._take(self.cluster.now, asked, request)
 
-    def _take(self, now: int, to: int, caller: Caller, request: Any) -> None:  # noqa: ANN401
-        assert caller == ME
+    def forget(self, to: int) -> None:
+        """Nobody waits any more for what was asked under a number."""
+        self.dispatch.forget(self.calls[to])
+
+    def _take(self, now: int, to: Call, request: Any) -> None:  # noqa: ANN401
+        assert to.caller == ME
         self.taken.append((to, request))
         if not isinstance(request, self.parks):
             self.tell(to, self._outcome(request))
@@ -125,7 +132,7 @@ class Place:
         self.cluster.ends[partition] = offset + 1
         return Published(partition, offset)
 
-    def tell(self, to: int, reply: Reply) -> None:
+    def tell(self, to: Call, reply: Reply) -> None:
         """Answer what was carried out."""
         self._answer(to, reply)
 

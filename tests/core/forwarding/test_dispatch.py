@@ -7,8 +7,8 @@ import pytest
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.records import NodeStanding, PartitionPlaced, Standing, TopicCreated, TopicDeleted
 from goqueue.core.forwarding.messages import ANY_LIFE, Forwarded
-from goqueue.core.forwarding.numbers import FORWARDED, PARTS, is_own
 from goqueue.core.records.build import encode
+from goqueue.core.requests.call import Origin
 from goqueue.core.requests.cluster import NodeHeartbeat, RegisterNode
 from goqueue.core.requests.groups import GroupHeartbeat
 from goqueue.core.requests.internal import AskNode
@@ -16,6 +16,7 @@ from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Publish
 from goqueue.core.requests.queues import PolledWork, PollWork
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Service
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic, ListTopics, TopicReply
 from tests.core.forwarding.cluster_of_dispatchers import ME, USUAL, Cluster, Place, stored
 
@@ -39,7 +40,7 @@ def test_what_belongs_to_the_node_that_is_asked_is_not_looked_after() -> None:
     nodes = cluster()
     nodes["a"].ask(1, batch(0))
     assert nodes["a"].answers == {1: stored(0, 0)}
-    assert [to for to, _ in nodes["a"].taken] == [1]
+    assert [to.number for to, _ in nodes["a"].taken] == [1]
 
 
 def test_a_request_is_carried_out_by_its_leader_and_answered_here() -> None:
@@ -48,8 +49,9 @@ def test_a_request_is_carried_out_by_its_leader_and_answered_here() -> None:
     nodes.run()
     assert nodes["a"].answers == {1: stored(2, 0)}
     [(to, request)] = nodes["b"].taken
-    assert FORWARDED < to < PARTS
-    assert not is_own(to)
+    assert to.origin is Origin.NODE
+    assert to.is_part
+    assert not to.is_own
     assert request == batch(2)
     assert not nodes["a"].taken
 
@@ -59,7 +61,7 @@ def test_the_wish_of_a_room_is_the_brokers_own_there_as_well() -> None:
     nodes["a"].ask(-9, batch(2))
     nodes.run()
     assert nodes["a"].answers == {-9: stored(2, 0)}
-    assert is_own(nodes["b"].taken[0][0])
+    assert nodes["b"].taken[0][0].is_own
 
 
 def test_a_node_that_does_not_lead_is_asked_no_second_time_until_the_routes_are_others() -> None:
@@ -229,7 +231,7 @@ def test_nobody_waits_for_an_answer_that_was_forgotten() -> None:
     nodes["b"].parks = (Fetch,)
     nodes["a"].ask(1, Fetch("orders", 2, 0, wait_ns=1 << 40))
     nodes.run()
-    nodes["a"].dispatch.forget(1)
+    nodes["a"].forget(1)
     nodes.run()
     [(to, _)] = nodes["b"].taken
     assert nodes["b"].forgotten == [to]
@@ -288,7 +290,7 @@ def test_what_is_for_the_controller_waits_until_there_is_one() -> None:
     nodes["a"].dispatch.routes_changed(nodes.now)
     nodes.run()
     assert nodes["a"].answers == {1: None}
-    assert nodes["a"].taken[0][0] > PARTS
+    assert nodes["a"].taken[0][0].service is Service.ROUTING
 
 
 def test_a_controller_that_has_lost_its_office_is_not_the_end_of_a_request() -> None:

@@ -123,7 +123,7 @@ def test_a_request_that_comes_again_after_all_is_settled_is_not_begun() -> None:
 def test_a_request_that_its_abandonment_has_overtaken_is_not_begun(request_: object) -> None:
     nodes = cluster()
     nodes["a"].ask(1, request_)
-    nodes["a"].dispatch.forget(1)
+    nodes["a"].forget(1)
     nodes.collect()
     nodes.letters.reverse()
     assert isinstance(nodes.letters[0][1].message, Abandoned)

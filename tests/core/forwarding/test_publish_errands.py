@@ -1,9 +1,9 @@
 """A publish is divided by leaders, each message is answered in its place, and keeps the partition chosen at first."""
 
 from goqueue.core.cluster.records import TopicDeleted
-from goqueue.core.forwarding.numbers import PARTS, is_own
 from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Service
 from tests.core.forwarding.cluster_of_dispatchers import Cluster
 
 
@@ -25,14 +25,14 @@ def test_each_leader_gets_its_messages_and_each_message_its_answer() -> None:
     places = [Published(2, 0), Published(0, 0), Published(1, 0), Published(2, 1), Published(0, 1)]
     assert nodes["a"].answers == {1: PublishReply(list(places))}
     assert [record.value for record in nodes["c"].taken[0][1].records] == [b"0", b"3"]
-    assert nodes["a"].taken[0][0] > PARTS
+    assert nodes["a"].taken[0][0].service is Service.ROUTING
 
 
 def test_a_topic_that_is_led_here_alone_is_not_looked_after() -> None:
     nodes = cluster()
     nodes.create("own", "a", "a")
     nodes["a"].ask(1, Publish("own", [NewRecord(None, b"")] * 2))
-    assert [to for to, _ in nodes["a"].taken] == [1]
+    assert [to.number for to, _ in nodes["a"].taken] == [1]
     nodes["a"].ask(2, Publish("orders", []))
     assert nodes["a"].answers[2] == PublishReply([])
 
@@ -149,8 +149,8 @@ def test_a_room_publishes_as_the_broker() -> None:
     nodes["a"].ask(-9, publish(0, 1))
     nodes.run()
     assert nodes["a"].answers == {-9: PublishReply([Published(0, 0), Published(1, 0)])}
-    assert is_own(nodes["a"].taken[0][0])
-    assert is_own(nodes["b"].taken[0][0])
+    assert nodes["a"].taken[0][0].is_own
+    assert nodes["b"].taken[0][0].is_own
 
 
 def test_parts_that_nobody_waits_for_are_forgotten_everywhere() -> None:
@@ -158,7 +158,7 @@ def test_parts_that_nobody_waits_for_are_forgotten_everywhere() -> None:
     nodes["a"].parks = nodes["b"].parks = (Publish,)
     nodes["a"].ask(1, publish(0, 1))
     nodes.run()
-    nodes["a"].dispatch.forget(1)
+    nodes["a"].forget(1)
     nodes.run()
     for name in "ab":
         assert nodes[name].forgotten == [to for to, _ in nodes[name].taken]

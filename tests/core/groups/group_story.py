@@ -25,7 +25,6 @@ from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.rebalance import assigned, to_revoke
 from goqueue.core.groups.state import Group, GroupStands, Member, change_of
 from goqueue.core.records.entries import Entry
-from goqueue.core.requests.callers import Caller
 from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
@@ -55,6 +54,7 @@ from goqueue.core.requests.groups import (
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
+from tests.core.calls import call
 
 WALL_MS = 1_700_000_000_000
 MS = 1_000_000
@@ -89,7 +89,7 @@ class Story:
     def _ask(self, name: str, request: Request) -> None:
         to = len(self._asked)
         self._asked[to] = name
-        self.coordinator.ask(self.now, to, Caller(), request)
+        self.coordinator.ask(self.now, call(to), request)
 
     def _take(self) -> None:
         coordinator = self.coordinator
@@ -98,9 +98,11 @@ class Story:
             self.journal.append(entry)
         replies = coordinator.replies
         for to, answer in replies:
-            self._learn(self._asked[to], answer)
+            self._learn(self._asked[to.number], answer)
         self.trace += [f"  journal {self._entry(entry)}" for entry in coordinator.entries]
-        self.trace += [f"  {self._asked[to]}: {self._answer(answer)}".replace("  -: ", "  ") for to, answer in replies]
+        self.trace += [
+            f"  {self._asked[to.number]}: {self._answer(answer)}".replace("  -: ", "  ") for to, answer in replies
+        ]
         coordinator.entries, coordinator.replies = [], []
         assert rebuilt(self.journal, self._topics).groups == coordinator.groups
 

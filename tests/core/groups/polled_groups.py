@@ -13,13 +13,14 @@ from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.build import rebuild
 from goqueue.core.records.entries import Entry
 from goqueue.core.records.record import iterate
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import Joined, JoinGroup, Polled, PolledBatches, PollGroup
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request
+from goqueue.core.requests.row import Request, Service
 from goqueue.core.wishes import Wishes
+from tests.core.calls import call
 from tests.core.driven_node import stored
 from tests.core.log.batches import WALL_MS
 
@@ -88,12 +89,12 @@ class PolledGroups:
         self.holds_reads = False
         self.reads: list[tuple[int, Fetch | FindOffset]] = []
         self.read_count = 0
-        self.answers: dict[int, Reply] = {}
+        self.answers: dict[Call, Reply] = {}
         self.shelves: dict[Slot, Shelf] = {}
         self.topics: dict[str, int] = {}
-        self._held: list[tuple[int, int, Reply]] = []
+        self._held: list[tuple[int, Call, Reply]] = []
         self._last_to = 0
-        self.wishes = Wishes()
+        self.wishes = Wishes(Service.GROUPS)
         self.coordinator = Coordinator(Clock(0, WALL_MS), Random(1), self.ends, {})
         self.polls = Polls(self.coordinator, self.ends, self.wishes)
         self.make(**topics)
@@ -126,14 +127,15 @@ class PolledGroups:
 
     # --- what is asked
 
-    def ask(self, request: Request) -> int:
-        """Hand over a request; its number."""
+    def ask(self, request: Request) -> Call:
+        """Hand over a request; the call of it."""
         self._last_to += 1
+        asked = call(self._last_to)
         if isinstance(request, PollGroup):
-            self.polls.poll(self.now, self._last_to, request)
+            self.polls.poll(self.now, asked, request)
         else:
-            self.coordinator.ask(self.now, self._last_to, Caller(), request)
-        return self._last_to
+            self.coordinator.ask(self.now, asked, request)
+        return asked
 
     def answer(self, request: Request) -> Reply:
         """Ask, and take the answer."""
@@ -200,13 +202,13 @@ class PolledGroups:
                 self._give(to, answer)
         for to, polled in self.polls.take_replies():
             self._give(to, polled)
-        for number, wish in self.wishes.take():
+        for asked, wish in self.wishes.take():
             assert isinstance(wish, Fetch | FindOffset)
-            self.reads.append((number, wish))
+            self.reads.append((asked.number, wish))
         coordinator.check()
         self.polls.check()
 
-    def _give(self, to: int, answer: Reply) -> None:
+    def _give(self, to: Call, answer: Reply) -> None:
         assert to not in self.answers, "answered twice"
         self.answers[to] = answer
 

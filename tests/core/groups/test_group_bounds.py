@@ -11,7 +11,6 @@ from goqueue.core.groups import bounds as group_bounds
 from goqueue.core.groups.bounds import COMMIT_MAX, DAY_MS, GroupBounds
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.records.entries import Entry
-from goqueue.core.requests.callers import Caller
 from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
@@ -31,6 +30,7 @@ from goqueue.core.requests.groups import (
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
+from tests.core.calls import call
 
 MS = 1_000_000
 DAY = DAY_MS * MS
@@ -84,7 +84,7 @@ class Coordinated:
 
     def answer(self, request: Request) -> Reply:
         """What a request is answered."""
-        self.coordinator.ask(self.now, 1, Caller(), request)
+        self.coordinator.ask(self.now, call(1), request)
         self.coordinator.check()
         [answer] = self.take()
         return answer

@@ -11,7 +11,7 @@ from goqueue.core.capture.vocabulary import Vocabulary
 from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.records.entries import Entry
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
@@ -35,6 +35,7 @@ from goqueue.core.requests.groups import (
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
+from tests.core.calls import call
 
 MS = 1_000_000
 S = 1000 * MS
@@ -51,7 +52,7 @@ class Member:
     """A member with a stream: it waits for news and does at once what they say."""
 
     member_id: str
-    watching: int = 0
+    watching: Call | None = None
     seen: int = 0
     generation: int = 0
     reads: int = 0
@@ -66,18 +67,18 @@ class Node:
     count: int = 0
     coordinator: Coordinator = field(init=False)
     journal: list[Entry] = field(factory=list)
-    answers: dict[int, Reply] = field(factory=dict)
+    answers: dict[Call, Reply] = field(factory=dict)
     members: dict[str, Member] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.coordinator = Coordinator(Clock(0, 0), Random(1), no_ends, self.topics)
 
-    def ask(self, request: Request) -> int:
-        """Ask; the number under which the answer comes."""
+    def ask(self, request: Request) -> Call:
+        """Ask; the call to which the answer comes."""
         self.count += 1
-        self.coordinator.ask(self.now, self.count, Caller(), request)
+        self.coordinator.ask(self.now, call(self.count), request)
         self.take()
-        return self.count
+        return call(self.count)
 
     def answer(self, request: Request) -> Reply:
         """Ask, and the answer that comes at once."""
@@ -110,13 +111,13 @@ class Node:
 
     def follow(self, member: Member) -> None:
         """One round of a member."""
-        beat = self.answers.pop(member.watching, None)
+        beat = None if member.watching is None else self.answers.pop(member.watching, None)
         if isinstance(beat, GroupBeat):
             member.seen, member.generation = beat.seen, beat.generation
             member.reads = sum(len(partitions) for partitions in beat.assigned.values())
             if beat.to_revoke:
                 self.answer(RevokePartitions("g", member.member_id, beat.generation, beat.to_revoke))
-        if beat is not None or not member.watching:
+        if beat is not None or member.watching is None:
             member.watching = self.ask(WatchGroup("g", member.member_id, member.seen, S))
 
     def settled_at(self, bound: int) -> int:
@@ -182,8 +183,8 @@ def test_what_was_committed_to_a_topic_is_not_told_of_the_next_one_of_its_name()
 
     before = one_reading()
     before.topics_changed(0, {"t": 2, "kept": 2}, {"t": 4, "kept": 5})
-    before.ask(0, 1, Caller(), CommitOffsets("g", "", 0, [PartitionOffset(name, 1, 9) for name in ("t", "kept")]))
-    assert before.replies == [(1, CommittedOffsets([]))]
+    before.ask(0, call(1), CommitOffsets("g", "", 0, [PartitionOffset(name, 1, 9) for name in ("t", "kept")]))
+    assert before.replies == [(call(1), CommittedOffsets([]))]
     # The next coordinator never saw that there was no such topic for a while.
     after = one_reading()
     after.topics_changed(0, {"t": 2, "kept": 2}, {"t": 6, "kept": 5})
@@ -206,11 +207,11 @@ def test_a_coordinator_is_captured_whole_and_goes_on_the_same() -> None:
     assert isinstance(copy, Coordinator)
     original = node.coordinator
     for one in (original, copy):
-        one.ask(node.now, 10_000, Caller(), JoinGroup("g", ["t"]))
+        one.ask(node.now, call(10_000), JoinGroup("g", ["t"]))
         one.wake(node.now + S)
         one.check()
     assert copy.entries == original.entries
-    assert copy.replies == original.replies
+    assert [(to.number, reply) for to, reply in copy.replies] == [(to.number, reply) for to, reply in original.replies]
     assert copy.deadline() == original.deadline()
 
 
@@ -221,10 +222,10 @@ def test_who_waits_or_was_not_answered_yet_is_told_of_a_restart() -> None:
     beat = node.answer(GroupHeartbeat("g", member.member_id, 1))
     assert isinstance(beat, GroupBeat)
     waiting = node.ask(WatchGroup("g", member.member_id, beat.seen, S))
-    node.coordinator.ask(node.now, 1000, Caller(), ListGroups())
+    node.coordinator.ask(node.now, call(1000), ListGroups())
     node.coordinator.restore(node.now, node.journal)
     node.take()
-    for to in (waiting, 1000):
+    for to in (waiting, call(1000)):
         answer = node.answers[to]
         assert isinstance(answer, Refusal)
         assert answer.code is Code.UNAVAILABLE

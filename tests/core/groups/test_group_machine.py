@@ -16,7 +16,6 @@ from goqueue.core.clock import Clock
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.state import Slot
 from goqueue.core.records.entries import Entry
-from goqueue.core.requests.callers import Caller
 from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
@@ -33,6 +32,7 @@ from goqueue.core.requests.groups import (
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
+from tests.core.calls import call
 from tests.core.groups.group_story import MS, WALL_MS, rebuilt
 
 SESSION_MS = 10_000
@@ -84,8 +84,8 @@ class Groups(RuleBasedStateMachine):
         """Ask, and look at the reply as the client will only see it after a flush."""
         self.count += 1
         self.asked[self.count] = client
-        self.coordinator.ask(self.now, self.count, Caller(), request)
-        return dict(self.coordinator.replies)[self.count]
+        self.coordinator.ask(self.now, call(self.count), request)
+        return dict(self.coordinator.replies)[call(self.count)]
 
     def flush(self) -> None:
         """The journal is durable, and replies go out."""
@@ -93,7 +93,7 @@ class Groups(RuleBasedStateMachine):
         replies, self.coordinator.entries, self.coordinator.replies = self.coordinator.replies, [], []
         self.durable = dict(self.committed)
         for to, answer in replies:
-            self.learn(self.asked.pop(to), answer)
+            self.learn(self.asked.pop(to.number), answer)
 
     def learn(self, client: Client, answer: Reply) -> None:
         """A reply reaches its client."""

@@ -9,6 +9,7 @@ from goqueue.core.records.entries import Entry, batches_of
 from goqueue.core.requests.groups import GroupMode
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Service
 from goqueue.core.wishes import Wishes
 from tests.core.log.batches import WALL_MS
 
@@ -31,7 +32,7 @@ class Read:
 
     def __init__(self) -> None:
         self.now = 0
-        self.wishes = Wishes()
+        self.wishes = Wishes(Service.GROUPS)
         self.mirror = Mirror(self.wishes)
         self.batches: list[bytearray] = []
         self.number, self.offset = 0, 0
@@ -46,7 +47,8 @@ class Read:
 
     def asked(self) -> Fetch:
         """The read that is wanted."""
-        [(self.number, wish)] = self.wishes.take()
+        [(asked, wish)] = self.wishes.take()
+        self.number = asked.number
         assert isinstance(wish, Fetch)
         self.offset = wish.offset
         return wish

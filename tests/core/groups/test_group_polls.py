@@ -1,5 +1,6 @@
 """What a poll brings: what comes next, of what the member has, in turn, and never of anything that it lost."""
 
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import (
     CommitOffsets,
     GroupHeartbeat,
@@ -16,7 +17,7 @@ from goqueue.core.requests.refusals import Code, Refusal
 from tests.core.groups.polled_groups import MS, PolledGroups, S, offsets, spans
 
 
-def polled(groups: PolledGroups, to: int) -> Polled:
+def polled(groups: PolledGroups, to: Call) -> Polled:
     """The answer to a poll that came meanwhile."""
     answer = groups.answers.pop(to)
     assert isinstance(answer, Polled), answer

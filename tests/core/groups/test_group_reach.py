@@ -3,6 +3,7 @@
 from goqueue.core.groups.reach import Reach
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Service
 from goqueue.core.wishes import Wishes
 from tests.core.far_topics import led_by, move
 
@@ -12,7 +13,7 @@ AWAY = Refusal(Code.UNAVAILABLE, "away", retry_after_ms=100)
 
 def reached() -> tuple[Reach, Wishes]:
     """Two partitions led elsewhere, and one that is led here."""
-    wishes = Wishes()
+    wishes = Wishes(Service.GROUPS)
     return Reach(led_by(orders=["n2", "n3", "n1"]), wishes), wishes
 
 
@@ -23,8 +24,8 @@ def sounded(reach: Reach, wishes: Wishes, start: int, end: int) -> None:
     assert isinstance(one, FindOffset)
     assert isinstance(other, FindOffset)
     assert one.timestamp < other.timestamp
-    assert reach.answered(0, last, FoundOffset(end, -1)) is None
-    assert reach.answered(0, first, FoundOffset(start, 0)) == FAR
+    assert reach.answered(0, last.number, FoundOffset(end, -1)) is None
+    assert reach.answered(0, first.number, FoundOffset(start, 0)) == FAR
     reach.check()
 
 
@@ -45,7 +46,7 @@ def test_a_partition_is_sounded_once_for_everybody() -> None:
 
 
 def test_another_leader_is_asked_anew() -> None:
-    wishes = Wishes()
+    wishes = Wishes(Service.GROUPS)
     led = led_by(orders=["n2"])
     reach = Reach(led, wishes)
     sounded(reach, wishes, 3, 9)
@@ -63,8 +64,8 @@ def test_what_could_not_be_asked_is_left_alone_for_a_while() -> None:
     reach, wishes = reached()
     assert reach.sound(FAR)
     (first, _), (last, _) = wishes.take()
-    assert reach.answered(10, first, AWAY) == FAR
-    assert reach.answered(10, last, FoundOffset(9, -1)) is None
+    assert reach.answered(10, first.number, AWAY) == FAR
+    assert reach.answered(10, last.number, FoundOffset(9, -1)) is None
     assert reach.is_paused(FAR)
     assert not reach.sound(FAR)
     assert reach.sound(OTHER)
@@ -83,12 +84,12 @@ def test_a_scout_waits_at_the_known_end_and_brings_the_next() -> None:
     sounded(reach, wishes, 0, 5)
     reach.watch(FAR)
     reach.watch(FAR)
-    [(number, wish)] = wishes.take()
+    [(asked, wish)] = wishes.take()
     assert isinstance(wish, Fetch)
     assert (wish.offset, wish.wait_ns > 0) == (5, True)
-    assert reach.answered(0, number, Fetched(b"some", 7, 8, 1)) == FAR
+    assert reach.answered(0, asked.number, Fetched(b"some", 7, 8, 1)) == FAR
     assert reach.ends(*FAR) == (1, 8)
-    assert reach.answered(0, number, Fetched(b"", 7, 9, 1)) is None
+    assert reach.answered(0, asked.number, Fetched(b"", 7, 9, 1)) is None
     reach.check()
 
 
@@ -97,7 +98,7 @@ def test_a_scout_that_is_refused_makes_the_end_unknown() -> None:
         reach, wishes = reached()
         sounded(reach, wishes, 0, 5)
         reach.watch(FAR)
-        [(number, _)] = wishes.take()
-        assert reach.answered(0, number, refusal) == FAR
+        [(asked, _)] = wishes.take()
+        assert reach.answered(0, asked.number, refusal) == FAR
         assert reach.ends(*FAR) is None
         assert reach.is_paused(FAR) is is_paused

@@ -3,6 +3,7 @@
 from goqueue.core.groups.journal import Journal, Standing
 from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.row import Service
 from goqueue.core.wishes import Wishes
 
 S = 1_000_000_000
@@ -11,11 +12,11 @@ LATE = Refusal(Code.OUTCOME_UNKNOWN, "not confirmed in time", retry_after_ms=100
 
 def ready() -> tuple[Journal, Wishes]:
     """A journal in which there is nothing yet."""
-    wishes = Wishes()
+    wishes = Wishes(Service.GROUPS)
     journal = Journal(wishes)
     journal.opened()
-    [(number, _)] = wishes.take()
-    assert journal.fetched(0, number, Fetched(b"", 0, 0, 0), 0)
+    [(asked, _)] = wishes.take()
+    assert journal.fetched(0, asked.number, Fetched(b"", 0, 0, 0), 0)
     return journal, wishes
 
 
@@ -28,24 +29,24 @@ def standing(journal: Journal) -> Standing:
 def test_what_was_not_confirmed_in_time_is_read_once_it_is() -> None:
     journal, wishes = ready()
     journal.append(0, [(b"group/g", b"late")])
-    [(number, wish)] = wishes.take()
+    [(asked, wish)] = wishes.take()
     assert isinstance(wish, PublishBatch)
-    journal.published(0, number, LATE)
+    journal.published(0, asked.number, LATE)
     assert standing(journal) is Standing.FAILED
     due = journal.deadline()
     assert due is not None
     journal.wake(due)
-    [(number, fetch)] = wishes.take()
+    [(asked, fetch)] = wishes.take()
     assert isinstance(fetch, Fetch)
     # The batch is written and nobody may read it: what the journal holds is not known.
-    assert not journal.fetched(due, number, Fetched(b"", 0, 0, 0), 1)
+    assert not journal.fetched(due, asked.number, Fetched(b"", 0, 0, 0), 1)
     assert standing(journal) is Standing.LOADING
-    [(number, fetch)] = wishes.take()
+    [(asked, fetch)] = wishes.take()
     assert isinstance(fetch, Fetch)
     assert fetch.wait_ns > 0
-    assert not journal.fetched(due, number, Fetched(bytes(wish.batch), 1, 1, 0), 1)
-    [(number, _)] = wishes.take()
-    assert journal.fetched(due, number, Fetched(b"", 1, 1, 0), 1)
+    assert not journal.fetched(due, asked.number, Fetched(bytes(wish.batch), 1, 1, 0), 1)
+    [(asked, _)] = wishes.take()
+    assert journal.fetched(due, asked.number, Fetched(b"", 1, 1, 0), 1)
     assert standing(journal) is Standing.READY
     assert journal.take_loaded() == {b"group/g": b"late"}
 
@@ -55,17 +56,17 @@ def test_a_refused_append_is_tried_again_soon_each_time() -> None:
     now = 0
     for _ in range(5):
         journal.append(0, [(b"group/g", b"x")])
-        [(number, _)] = wishes.take()
-        journal.published(now, number, Refusal(Code.NOT_ENOUGH_REPLICAS, "too few", retry_after_ms=100))
+        [(asked, _)] = wishes.take()
+        journal.published(now, asked.number, Refusal(Code.NOT_ENOUGH_REPLICAS, "too few", retry_after_ms=100))
         due = journal.deadline()
         assert due is not None
         assert due - now <= S
         now = due
         journal.wake(now)
-        [(number, _)] = wishes.take()
-        assert journal.fetched(now, number, Fetched(b"", 0, 0, 0), 0)
+        [(asked, _)] = wishes.take()
+        assert journal.fetched(now, asked.number, Fetched(b"", 0, 0, 0), 0)
         assert standing(journal) is Standing.READY
     journal.append(0, [(b"group/g", b"x")])
-    [(number, _)] = wishes.take()
-    journal.published(now, number, PublishReply([Published(0, 0)]))
+    [(asked, _)] = wishes.take()
+    journal.published(now, asked.number, PublishReply([Published(0, 0)]))
     assert (journal.appended, journal.durable) == (1, 1)

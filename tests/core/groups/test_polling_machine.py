@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from goqueue.core.groups.rebalance import assigned
 from goqueue.core.groups.state import Slot
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import (
     CommitOffsets,
     GroupHeartbeat,
@@ -35,7 +36,7 @@ class Polling(RuleBasedStateMachine):
         self.groups = PolledGroups(a=3, b=1)
         # The next offset of each tenure, by member, partition and the generation since when it has it.
         self.next: dict[tuple[str, Slot, int], int] = {}
-        self.polls: dict[int, tuple[str, PollGroup]] = {}
+        self.polls: dict[Call, tuple[str, PollGroup]] = {}
 
     @property
     def members(self) -> list[str]:

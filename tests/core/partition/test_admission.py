@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.forwarding.numbers import part
 from goqueue.core.log.config import TIME_MS_MAX, UNLIMITED, LogConfig, TimestampAction, Validation
 from goqueue.core.log.effects import Append
 from goqueue.core.partition.admission import INFLATED_BYTES_MAX, TURN_RECORDS
@@ -17,15 +16,18 @@ from goqueue.core.records.batch import HEADER_BYTES, Codec, Header, read_header,
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.records.varint import INT64_MAX
+from goqueue.core.requests.call import Call, Origin
 from goqueue.core.requests.messages import NewRecord, Published
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.fuzz.bytes.readers import before, behind, check_readers
 from goqueue.fuzz.bytes.sealing import seal_batch
 from goqueue.fuzz.bytes.targets import admission
+from tests.core.calls import call, own_call
 from tests.core.log.batches import WALL_MS, empty_log
 from tests.core.records.samples import entries
 
 HOUR_MS = 3_600_000
+FIRST = call(1)
 
 
 def partition_of(**settings: object) -> Partition:
@@ -33,16 +35,16 @@ def partition_of(**settings: object) -> Partition:
     return Partition("orders", 0, empty_log(LogConfig(**settings)), RecentBatches(0))  # type: ignore[arg-type]
 
 
-def send(partition: Partition, batch: bytes | bytearray, to: int = 1) -> Publishing:
+def send(partition: Partition, batch: bytes | bytearray, asked: Call = FIRST) -> Publishing:
     """Publish a batch, with no wait for the disk."""
-    publishing = Publishing(to, [None], 1, awaits=False)
+    publishing = Publishing(asked, [None], 1, awaits=False)
     partition.publish_batch(0, bytearray(batch), publishing)
     return publishing
 
 
-def gather(partition: Partition, *records: NewRecord, to: int = 1) -> list[Published | Refusal | None]:
+def gather(partition: Partition, *records: NewRecord, asked: Call = FIRST) -> list[Published | Refusal | None]:
     """Publish single messages; the answers."""
-    publishing = Publishing(to, [None] * len(records), len(records), awaits=False)
+    publishing = Publishing(asked, [None] * len(records), len(records), awaits=False)
     partition.gather(0, WALL_MS, publishing, records, list(range(len(records))))
     return publishing.results
 
@@ -137,8 +139,8 @@ def test_a_wrong_time_in_bytes_that_changed_on_their_way_is_not_judged() -> None
 
 def test_the_broker_itself_may_write_any_time() -> None:
     partition = partition_of()
-    assert code(send(partition, at(INT64_MAX), to=-5)) is None
-    assert code(send(partition, at(INT64_MAX), to=part(1, own=True))) is None
+    assert code(send(partition, at(INT64_MAX), asked=own_call(5))) is None
+    assert code(send(partition, at(INT64_MAX), asked=Call(1, origin=Origin.NODE, is_own=True))) is None
 
 
 # --- records
@@ -195,7 +197,7 @@ def test_whoever_waits_for_a_check_is_told_when_the_partition_is_led_elsewhere()
     partition = partition_of(validation=Validation.FULL)
     publishings = [send(partition, at(WALL_MS, TURN_RECORDS + 1)), send(partition, at(WALL_MS))]
     done = partition.abandon(Refusal(Code.NOT_LEADER, "it is led elsewhere"))
-    assert [one.to for one in done] == [1, 1]
+    assert [one.call for one in done] == [FIRST, FIRST]
     assert [code(one) for one in publishings] == [Code.NOT_LEADER] * 2
     partition.go_on(0)
     assert partition.log.next_offset == 0
@@ -203,7 +205,7 @@ def test_whoever_waits_for_a_check_is_told_when_the_partition_is_led_elsewhere()
 
 def test_a_check_that_begins_again_comes_to_the_same() -> None:
     partition = partition_of(validation=Validation.FULL)
-    publishing = Publishing(1, [None], 1, awaits=False)
+    publishing = Publishing(call(1), [None], 1, awaits=False)
     partition.publish_batch(0, memoryview(bytearray(at(WALL_MS, 2 * TURN_RECORDS))), publishing)
     partition.admission.check_anew()
     for _ in range(2):

@@ -15,6 +15,7 @@ from goqueue.core.records.build import encode
 from goqueue.core.records.varint import INT32_MAX
 from goqueue.core.requests.messages import NO_OFFSET, NewRecord, Published
 from goqueue.core.requests.refusals import Code, Refusal
+from tests.core.calls import call
 from tests.core.driven_node import token_of, values
 from tests.core.log.batches import WALL_MS, beginning
 from tests.core.partition.test_partition import code_of, confirm, finished, message, partition_of, publish
@@ -30,7 +31,7 @@ def sequenced(first: int, count: int = 1, *, epoch: int = 0, producer_id: int = 
 
 def send(partition: Partition, batch: bytearray, *, awaits: bool = True) -> Publishing:
     """Publish one batch."""
-    publishing = Publishing(1, [None], 1, awaits)
+    publishing = Publishing(call(1), [None], 1, awaits)
     partition.publish_batch(0, batch, publishing)
     return publishing
 
@@ -242,7 +243,7 @@ def test_after_a_failed_disk_it_goes_on_from_what_recovery_found() -> None:
 
 def test_who_awaits_nothing_is_answered_as_the_message_is_taken() -> None:
     partition = partition_of()
-    publishing = Publishing(1, [None, None], 2, False)
+    publishing = Publishing(call(1), [None, None], 2, False)
     partition.gather(0, WALL_MS, publishing, [message(b"a"), NewRecord(None, b"b", timestamp=7)], [0, 1])
     assert finished(partition) == [publishing]
     assert publishing.results == [Published(0, NO_OFFSET, WALL_MS), Published(0, NO_OFFSET, 7)]
@@ -256,7 +257,7 @@ def test_who_awaits_nothing_is_answered_as_the_message_is_taken() -> None:
 
 def test_who_awaits_nothing_hears_of_a_message_that_cannot_be_taken() -> None:
     partition = partition_of()
-    publishing = Publishing(1, [None], 1, False)
+    publishing = Publishing(call(1), [None], 1, False)
     partition.gather(0, WALL_MS, publishing, [NewRecord(None, b"b", timestamp=-5)], [0])
     assert finished(partition) == [publishing]
     assert code_of(publishing.results[0]) is Code.CORRUPT_BATCH
@@ -265,7 +266,7 @@ def test_who_awaits_nothing_hears_of_a_message_that_cannot_be_taken() -> None:
 @pytest.mark.parametrize("fsync", list(Fsync))
 def test_who_awaits_nothing_hears_nothing_of_a_disk_that_fails(fsync: Fsync) -> None:
     partition = partition_of(fsync)
-    quiet = [send(partition, sequenced(0), awaits=False), Publishing(2, [None], 1, False)]
+    quiet = [send(partition, sequenced(0), awaits=False), Publishing(call(2), [None], 1, False)]
     partition.gather(0, WALL_MS, quiet[1], [message()], [0])
     assert finished(partition) == quiet
     partition.disk_failed(0, "EIO")
@@ -275,7 +276,7 @@ def test_who_awaits_nothing_hears_nothing_of_a_disk_that_fails(fsync: Fsync) -> 
 
 def test_a_partition_that_goes_tells_whoever_awaits_something() -> None:
     partition = partition_of()
-    quiet, loud = Publishing(1, [None], 1, False), Publishing(2, [None], 1)
+    quiet, loud = Publishing(call(1), [None], 1, False), Publishing(call(2), [None], 1)
     partition.gather(0, WALL_MS, quiet, [message()], [0])
     partition.gather(0, WALL_MS, loud, [message()], [0])
     assert finished(partition) == [quiet]

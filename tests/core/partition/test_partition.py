@@ -16,6 +16,7 @@ from goqueue.core.records.headers import EXPIRES
 from goqueue.core.records.record import iterate
 from goqueue.core.requests.messages import Fetch, NewRecord, Published
 from goqueue.core.requests.refusals import Code, Refusal
+from tests.core.calls import call
 from tests.core.driven_node import stored, token_of, values
 from tests.core.log.batches import FIRST, STREAM, WALL_MS, beginning, empty_log, settings_of
 
@@ -28,7 +29,7 @@ def partition_of(fsync: Fsync = Fsync.EVERY, batch_bytes_max: int = 1 << 20) -> 
 
 def publish(partition: Partition, *records: NewRecord, to: int = 1) -> Publishing:
     """Let some messages be gathered."""
-    publishing = Publishing(to, [None] * len(records), len(records))
+    publishing = Publishing(call(to), [None] * len(records), len(records))
     if records:
         partition.gather(0, WALL_MS, publishing, records, list(range(len(records))))
     return publishing
@@ -95,7 +96,7 @@ def test_a_message_with_a_time_to_live_says_until_when_and_so_does_its_batch() -
 def test_a_batch_follows_the_messages_that_came_before_it() -> None:
     partition = partition_of()
     publish(partition, message(b"a"))
-    batched = Publishing(2, [None], 1)
+    batched = Publishing(call(2), [None], 1)
     partition.publish_batch(0, encode([(5, None, b"b", ()), (6, None, b"c", ())]), batched)
     publish(partition, message(b"d"))
     effects = partition.take(0)
@@ -122,7 +123,7 @@ def test_a_sync_of_earlier_batches_does_not_acknowledge_what_is_still_in_memory(
     effects = partition.take(0)
     partition.written()
     assert effects == [Append(STREAM, FIRST, 0, [stored(0, (WALL_MS, None, b"v", ()))])]
-    later = Publishing(2, [None], 1)
+    later = Publishing(call(2), [None], 1)
     partition.publish_batch(0, encode([(5, None, b"w", ())]), later)
     partition.synced(0, SyncToken(0, 1, FIRST, 0))
     assert (partition.high_watermark, later.missing) == (1, 1)
@@ -211,7 +212,7 @@ def spoiled(position: int) -> bytearray:
 )
 def test_a_batch_that_is_none_is_refused_and_leaves_nothing(batch: bytearray, code: Code) -> None:
     partition = partition_of(batch_bytes_max=1_000)
-    publishing = Publishing(1, [None], 1)
+    publishing = Publishing(call(1), [None], 1)
     partition.publish_batch(0, batch, publishing)
     assert finished(partition) == [publishing]
     assert code_of(publishing.results[0]) is code
@@ -299,7 +300,7 @@ def test_the_batch_is_stamped_in_place() -> None:
     log = Log(STREAM, LogConfig(), empty_log().clock, beginning(LogConfig(), 7))
     partition = Partition("orders", 0, log, RecentBatches(0))
     batch = encode([(5, None, b"v", ())])
-    partition.publish_batch(0, batch, Publishing(1, [None], 1))
+    partition.publish_batch(0, batch, Publishing(call(1), [None], 1))
     [append, _] = partition.take(0)
     assert isinstance(append, Append)
     assert append.buffers[0] is batch

@@ -27,7 +27,7 @@ from goqueue.core.quorum.quorum import Quorum
 from goqueue.core.records.batch import stamp
 from goqueue.core.records.build import encode
 from goqueue.core.replication.messages import Kept, Pull, Pulled, PullPart
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.metadata import ExtendProducerIds
 from goqueue.core.requests.topics import CreateTopic, TopicReply

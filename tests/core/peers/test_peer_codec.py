@@ -13,7 +13,7 @@ from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.peers.codec import LETTERS, decode, encode
 from goqueue.core.records.varint import encode_varlong
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply

@@ -21,8 +21,10 @@ from goqueue.core.replication.insync import IsrWish
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
 from goqueue.core.replication.roles import demoted, promoted
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Acks, Published, Side
 from goqueue.core.requests.refusals import Code, Refusal
+from tests.core.calls import call
 from tests.core.log.batches import WALL_MS, beginning, settings_of, walk
 from tests.core.log.remembered_disk import RememberedDisk
 
@@ -30,6 +32,8 @@ TOPIC_ID = 7
 STREAMS = {Side.DATA: "logs/orders/0", Side.LEDGER: "logs/orders/0/ledger"}
 GONE = Refusal(Code.NOT_LEADER, "another leads")
 MS = 1_000_000
+
+FIRST = call(1)
 
 
 @define(eq=False)
@@ -133,9 +137,9 @@ class Site:
 
     # --- publishing
 
-    def publish(self, *values: bytes, acks: Acks = Acks.ALL, to: int = 1, side: Side = Side.DATA) -> Publishing:
+    def publish(self, *values: bytes, acks: Acks = Acks.ALL, asked: Call = FIRST, side: Side = Side.DATA) -> Publishing:
         """Publish a batch to what this node leads."""
-        publishing = Publishing(to, [None], 1, acks is not Acks.NONE, None, acks is Acks.ALL)
+        publishing = Publishing(asked, [None], 1, acks is not Acks.NONE, None, acks is Acks.ALL)
         batch = encode([(WALL_MS, None, value, ()) for value in values])
         self.leader(side).publish_batch(self.now, batch, publishing)
         return publishing

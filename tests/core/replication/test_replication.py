@@ -8,6 +8,7 @@ from goqueue.core.ready import Letter
 from goqueue.core.replication.messages import Kept, Pull, Pulled
 from goqueue.core.requests.messages import Acks, Side
 from goqueue.core.requests.refusals import Code
+from tests.core.calls import own_call
 from tests.core.log.batches import settings_of
 from tests.core.replication.replicated import Cluster, code_of, offsets
 
@@ -83,7 +84,7 @@ def test_a_follower_that_counts_for_nothing_gets_everything_all_the_same() -> No
 def test_all_streams_of_a_partition_go_through_one_session() -> None:
     cluster = three(sides=(Side.DATA, Side.LEDGER))
     data = cluster.site("a").publish(b"d")
-    ledger = cluster.site("a").publish(b"l", side=Side.LEDGER, to=-1)
+    ledger = cluster.site("a").publish(b"l", side=Side.LEDGER, asked=own_call(1))
     cluster.pump()
     assert (offsets(data), offsets(ledger)) == ([0], [0])
     assert cluster.site("b").stored(Side.LEDGER) == [(0, b"l")]
@@ -112,7 +113,7 @@ def test_with_too_few_in_sync_nothing_is_stored() -> None:
 def test_who_waits_too_long_is_told_that_it_may_yet_come_and_the_broker_itself_goes_on_waiting() -> None:
     cluster = three(options=ClusterOptions([], request_ns=2_000_000_000))
     cluster.cut = {("b", "a")}
-    client, own = cluster.site("a").publish(b"c"), cluster.site("a").publish(b"o", to=-5)
+    client, own = cluster.site("a").publish(b"c"), cluster.site("a").publish(b"o", asked=own_call(5))
     cluster.pass_time(1_900)
     assert client.missing == 1
     cluster.pass_time(300)

@@ -8,6 +8,7 @@ from goqueue.core.log.effects import Read
 from goqueue.core.partition.publishing import Publishing
 from goqueue.core.requests.messages import Acks, Fetch, NewRecord, Side
 from goqueue.core.requests.refusals import Code, Refusal
+from tests.core.calls import call, own_call
 from tests.core.log.batches import WALL_MS
 from tests.core.replication.replicated import GONE, Cluster, code_of, offsets
 
@@ -285,7 +286,7 @@ def test_batches_that_come_damaged_are_not_taken_and_come_again() -> None:
 def test_sides_that_differ_are_cut_each_for_itself() -> None:
     cluster = led("a", "b", sides=(Side.DATA, Side.LEDGER))
     cluster.cut = {("a", "b"), ("b", "a")}
-    cluster.site("a").publish(b"lost", side=Side.LEDGER, to=-1)
+    cluster.site("a").publish(b"lost", side=Side.LEDGER, asked=own_call(1))
     cluster.site("a").turn()
     cluster.agree("b", ["b"])
     cluster.site("b").publish(b"kept")
@@ -300,7 +301,7 @@ def test_a_leader_that_is_replaced_says_of_each_publish_whether_it_was_appended(
     cluster.cut = {("a", "b"), ("b", "a")}
     appended = cluster.site("a").publish(b"appended")
     cluster.site("a").turn()
-    gathered = Publishing(2, [None], 1)
+    gathered = Publishing(call(2), [None], 1)
     cluster.site("a").leader().gather(0, WALL_MS, gathered, [NewRecord(None, b"gathered")], [0])
     cluster.agree("b", ["b"], "b")
     cluster.tell("a")

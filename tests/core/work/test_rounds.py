@@ -2,14 +2,17 @@
 
 from random import Random
 
+from goqueue.core.requests.call import Call
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.queues import EndPoll, LeasedBatches, LeaseRun, PolledWork, PollWork, ReceiptRun, ReleaseWork
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Service
 from goqueue.core.wishes import Wishes
 from goqueue.core.work.errands import Errands
 from goqueue.core.work.nodes import Nodes
 from goqueue.core.work.rounds import Rounds
+from tests.core.calls import call
 from tests.core.far_topics import led_by, move
 
 MS = 1_000_000
@@ -24,35 +27,32 @@ class Gone:
 
     def __init__(self) -> None:
         self.now = 0
-        self.wishes = Wishes(1)
+        self.wishes = Wishes(Service.QUEUES)
         self.led = led_by(orders=["n2", "n1", "n3"])
         self.nodes = Nodes(self.led)
         self.errands = Errands(self.wishes)
         self.rounds = Rounds(self.nodes, self.errands, Random(1))
         self._to = 0
 
-    def begin(self, wait_ms: int = 0) -> int:
-        """A poll; its number."""
+    def begin(self, wait_ms: int = 0) -> Call:
+        """A poll; its call."""
         self._to += 1
-        self.rounds.begin(self.now, self._to, PollWork("g", "m"), ["orders"], wait_ms * MS)
-        return self._to
+        self.rounds.begin(self.now, call(self._to), PollWork("g", "m"), ["orders"], wait_ms * MS)
+        return call(self._to)
 
     def asked(self) -> dict[str, tuple[int, int]]:
         """Who was asked to poll since, under which number, for how many milliseconds."""
         found: dict[str, tuple[int, int]] = {}
-        for part, request in self.rounds.take_own():
-            assert not found, "this node asks itself once"
-            found["n1"] = part, request.wait_ns // MS
-        for number, wish in self.wishes.take():
+        for asked, wish in self.wishes.take():
             assert isinstance(wish, AskNode)
             assert isinstance(wish.request, PollWork), wish
-            found[wish.node] = number, wish.request.wait_ns // MS
+            assert wish.node not in found, "a node is asked once"
+            found[wish.node] = asked.number, wish.request.wait_ns // MS
         return found
 
     def told(self) -> list[tuple[str, object]]:
         """Whom something else was said since, and what."""
-        found: list[tuple[str, object]] = [("n1", end) for end in self.rounds.take_ended()]
-        found += [("n1", ReleaseWork([run])) for run in self.rounds.take_returned()]
+        found: list[tuple[str, object]] = []
         for _, wish in self.wishes.take():
             assert isinstance(wish, AskNode)
             found.append((wish.node, wish.request))

@@ -7,7 +7,7 @@ import trio
 
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup, Polled, PollGroup
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply
 from goqueue.core.requests.queues import PolledWork, PollWork

@@ -8,7 +8,7 @@ from msgspec import json
 
 from goqueue.core.records.batch import NO_TIMESTAMP, Codec
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import PublishBatch
 from goqueue.core.requests.topics import CreateTopic

@@ -17,7 +17,7 @@ from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import BatchBuilder
 from goqueue.core.records.record import iterate
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.topics import CreateTopic

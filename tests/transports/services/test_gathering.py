@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.queues import AckWork, PolledWork, PollWork, ReceiptRun, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
