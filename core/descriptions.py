@@ -8,6 +8,7 @@ from goqueue.core.agreement import Agreement
 from goqueue.core.cluster import alone
 from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.describe import why_offline
+from goqueue.core.gate.gate import Gate
 from goqueue.core.led import Led
 from goqueue.core.node_options import NodeOptions
 from goqueue.core.requests.call import Call
@@ -25,6 +26,7 @@ class Descriptions:
     _led: Led
     _agreement: Agreement
     _answer: Callable[[Call | None, Reply], None]
+    _gate: Gate
     # Since when there is the node.
     _started: int
     # None in a node that is alone.
@@ -54,7 +56,12 @@ class Descriptions:
         name, version = self._options.node_id, self._options.version
         uptime_ns = now - self._started
         checks, replaced = self._checks(now), self._led.timestamps_replaced
-        self._answer(call, NodeReply(name, version, uptime_ns, len(topics), size_bytes, topics, checks, replaced))
+        self._answer(
+            call,
+            NodeReply(
+                name, version, uptime_ns, len(topics), size_bytes, topics, checks, replaced, *self._gate.counted()
+            ),
+        )
 
     def _checks(self, now: int) -> list[Check]:
         led, attendance = self._led, self._attendance

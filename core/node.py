@@ -18,6 +18,7 @@ from goqueue.core.cluster.plans import Plans
 from goqueue.core.dead.leader import DeadLeader
 from goqueue.core.delay.leader import DelayLeader
 from goqueue.core.descriptions import Descriptions
+from goqueue.core.gate.gate import Gate
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.leading import Leading
 from goqueue.core.led import Led
@@ -28,7 +29,6 @@ from goqueue.core.node_options import NodeOptions
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.peering import Doors, Peering
 from goqueue.core.peers.faults import PeerFaults
-from goqueue.core.producer_pace import ProducerPace
 from goqueue.core.publishes import Publishes
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.reads import Look, Reads
@@ -36,7 +36,7 @@ from goqueue.core.ready import Letter, Ready, SaveVote, Send
 from goqueue.core.replication.sources import REPLICA_TOKENS
 from goqueue.core.requests.call import Call, Caller, Origin
 from goqueue.core.requests.internal import AskNode, RollSide, TrimSide
-from goqueue.core.requests.messages import Fetch, FindOffset, InitProducer, NewRecord, Publish, PublishBatch
+from goqueue.core.requests.messages import Fetch, FindOffset, NewRecord, Publish, PublishBatch
 from goqueue.core.requests.nodes import DescribeNode
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
@@ -61,7 +61,7 @@ class Node:
     def __init__(self, options: NodeOptions, clock: Clock, now: int) -> None:
         self.options = options
         self.clock = clock
-        self._ready, self._producer_pace = Ready(), ProducerPace()
+        self._ready, self._gate = Ready(), Gate()
         self.led = Led(options.node_id, options.thresholds)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
@@ -103,7 +103,7 @@ class Node:
         )
         self._armed_at_ms = clock.wall_ms(0)
         attendance = None if self._peering is None else self._peering.attendance
-        descriptions = Descriptions(options, self.led, self._agreement, self._answer, now, attendance)
+        descriptions = Descriptions(options, self.led, self._agreement, self._answer, self._gate, now, attendance)
         self._verbs: dict[type, Callable[[int, Call, Any], None]] = {
             **dict.fromkeys((*of_service(Service.METADATA), *self._plans.table()), self._change),
             **dict.fromkeys(of_service(Service.NODE), descriptions.topics),
@@ -133,14 +133,17 @@ class Node:
         call = self._clients[number] = Call(number, caller)
         if not (self._agreement.is_current or type(request) in ABOUT_PEERS) or not self._leading.is_open:
             self._answer(call, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
-        elif type(request) is InitProducer and (refusal := self._producer_pace.refusal(now, caller)) is not None:
+        elif (refusal := self._gate.admit(now, call, request)) is not None:
             self._answer(call, refusal)
         elif self._peering is None or not self._peering.ask_others(now, call, request):
             self._carry_out(now, call, request)
 
     def _carry_out_for_peer(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - see above
         """Do what another node has asked, which knows more than this one when this one has just begun."""
-        if self._agreement.is_current:
+        refusal = self._gate.admit(now, call, request)
+        if refusal is not None:
+            self._answer(call, refusal)
+        elif self._agreement.is_current:
             self._carry_out(now, call, request)
         else:
             self._answer(call, Refusal(Code.NOT_LEADER, "the node is starting", retry_after_ms=200))
@@ -181,6 +184,7 @@ class Node:
             return
         if call.origin is Origin.CLIENT:
             if self._clients.pop(call.number, None) is not None:
+                self._gate.answered(reply)
                 self._ready.sends.append(Send(call.number, reply))
         elif call.service is Service.NODE:
             pass

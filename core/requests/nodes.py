@@ -23,6 +23,9 @@ class NodeReply:
     streams: list["TopicReply"]
     checks: list["Check"] = field(factory=list)
     timestamps_replaced: int = 0
+    # Of clients, since the node began: requests by name, and refusals by code.
+    requests: dict[str, int] = field(factory=dict)
+    refusals: dict[str, int] = field(factory=dict)
 
 
 @define

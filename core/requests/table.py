@@ -1,5 +1,6 @@
 """The table of requests: the rows of all areas, and what follows from them."""
 
+import re
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -43,9 +44,16 @@ MEASURED = frozenset(row.request for row in TABLE.values() if row.measured)
 ABOUT_PEERS = frozenset(row.request for row in TABLE.values() if row.about_peers)
 """The requests about other nodes, which a node answers or refuses also while it does not know what is agreed."""
 
+_BEGINS = re.compile(r"(?<!^)(?=[A-Z])")
+
 _WEIGHTS: dict[type, Callable[[Any], int]] = {
     row.request: row.weight for row in TABLE.values() if row.weight is not None
 }
+
+
+def name(kind: type[Request]) -> str:
+    """Return the name of a request as people read it: `publish_batch`."""
+    return _BEGINS.sub("_", kind.__name__).lower()
 
 
 def of_service(service: Service) -> tuple[type[Request], ...]:

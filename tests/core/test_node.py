@@ -169,7 +169,11 @@ def test_topics_are_listed_and_described() -> None:
     ]
     driven.now = 5
     checks = [Check("disk"), Check("logs")]
-    assert driven.answer(DescribeNode()) == NodeReply("node-1", "1.0", 5, 2, size_bytes, [events, orders], checks)
+    described = driven.answer(DescribeNode())
+    assert isinstance(described, NodeReply)
+    assert (described.requests["list_topics"], described.requests["describe_node"]) == (1, 1)
+    described.requests = {}
+    assert described == NodeReply("node-1", "1.0", 5, 2, size_bytes, [events, orders], checks)
 
 
 def test_a_full_disk_refuses_messages_of_clients_at_once_until_there_is_room() -> None:

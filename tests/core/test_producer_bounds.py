@@ -2,9 +2,9 @@
 
 import pytest
 
+from goqueue.core.gate.producer_pace import A_SECOND, AT_ONCE, ProducerPace
 from goqueue.core.log.producers import EXPIRY_MS, HELD_MS, MOVER_ID, Producers
 from goqueue.core.partition.producers import judge
-from goqueue.core.producer_pace import A_SECOND, AT_ONCE, ProducerPace
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.records.build import encode
 from goqueue.core.requests.call import Caller

@@ -98,6 +98,10 @@ def _by_label(label: str, read: Callable[[GroupsMeasured], dict[str, int]]) -> C
     return lambda sources: [(((label, name),), number) for name, number in read(sources.groups).items()]
 
 
+def _by_name(label: str, read: Callable[[NodeReply], dict[str, int]]) -> Callable[[Sources], Iterable[Sample]]:
+    return lambda sources: [(((label, name),), number) for name, number in sorted(read(sources.node).items())]
+
+
 def _by_group(read: Callable[[GroupMeasure], int]) -> Callable[[Sources], Iterable[Sample]]:
     return lambda sources: [((("group", group.group),), read(group)) for group in sources.groups.groups]
 
@@ -162,6 +166,14 @@ METRICS: tuple[Metric, ...] = (
            _one(lambda sources: sources.delays.cancelled)),
     Metric("broker_delayed_messages_lateness_seconds", HISTOGRAM, "From when a message was due to its being appended.",
            lambda sources: sources.delays.lateness),
+    Metric(
+        "broker_requests_total", COUNTER, "Requests of clients, by name.",
+        _by_name("request", lambda node: node.requests),
+    ),
+    Metric(
+        "broker_requests_refused_total", COUNTER, "Requests of clients that were refused as a whole, by code.",
+        _by_name("code", lambda node: node.refusals),
+    ),
     Metric("broker_active_connections", GAUGE, "Connections of clients.", _one(lambda sources: sources.connections)),
     Metric("broker_buffered_bytes", GAUGE, "Memory that clients hold: answers not taken yet, requests not whole yet.",
            _one(lambda sources: sources.buffers.held_bytes)),
