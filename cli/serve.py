@@ -35,8 +35,8 @@ from goqueue.cli.settings.environment import INVOKED_AS_VARIABLE
 from goqueue.cli.settings.flags import CONFIG_VARIABLE, flag_options, given_flags
 from goqueue.cli.settings.keys import GRPC, HTTP, METRICS
 from goqueue.cli.settings.kinds import LOOPBACK, Address
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.errors import GoQueueError
-from goqueue.core.node_options import NodeOptions
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import system_wall_ms
 from goqueue.transports.metrics.metered import MeteredBroker

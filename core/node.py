@@ -1,9 +1,9 @@
 """One broker without its I/O: composition and verbs, no decisions of its own.
 
 Requests come in by `ask`, letters of peers by `receive`, answers and effects go out by `take`. In between, what all
-nodes agree on is changed through the metadata log (`agreement.py`, `cluster/`), batches go to partitions
-(`publishes.py`, `partition/`), and what the driver found out about disks is handed on (`streams.py`). What a node among
-others has besides is in `peering.py`.
+nodes agree on is changed through the metadata log (`cluster/`), batches go to partitions (`broker/publishes.py`,
+`partition/`), and what the driver found out about disks is handed on (`broker/streams.py`). What a node among others
+has besides is in `broker/peering.py`.
 
 A turn of the driver: `ask` for all that came in, `take`, perform the writes, report failures, `written`, `take` again.
 """
@@ -12,27 +12,30 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
-from goqueue.core.agreement import METADATA_STREAM, Agreement
+from goqueue.core.broker.descriptions import Descriptions
+from goqueue.core.broker.metadata_listener import Leading
+from goqueue.core.broker.node_options import NodeOptions
+from goqueue.core.broker.peering import Doors, Peering
+from goqueue.core.broker.publishes import Publishes
+from goqueue.core.broker.reads import Look, Reads
+from goqueue.core.broker.streams import Streams
+from goqueue.core.broker.upkeep import Upkeep
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.agreement import METADATA_STREAM, Agreement
 from goqueue.core.cluster.plans import Plans
-from goqueue.core.dead.leader import DeadLeader
-from goqueue.core.delay.leader import DelayLeader
-from goqueue.core.descriptions import Descriptions
+from goqueue.core.deadletters.leader import DeadLeader
+from goqueue.core.delays.leader import DelayLeader
 from goqueue.core.gate.gate import Gate
 from goqueue.core.groups.leader import GroupLeader
-from goqueue.core.leading import Leading
-from goqueue.core.led import Led
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.partition.recent import RecentBatches
-from goqueue.core.peering import Doors, Peering
 from goqueue.core.peers.faults import PeerFaults
-from goqueue.core.publishes import Publishes
+from goqueue.core.queues.leader import WorkLeader
 from goqueue.core.quorum.entries import Entry
-from goqueue.core.reads import Look, Reads
 from goqueue.core.ready import Letter, Ready, SaveVote, Send
+from goqueue.core.replicas.replica_set import Led
 from goqueue.core.replication.sources import REPLICA_TOKENS
 from goqueue.core.requests.call import Call, Caller, Origin
 from goqueue.core.requests.internal import AskNode, RollSide, TrimSide
@@ -42,11 +45,8 @@ from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request, Service
 from goqueue.core.requests.table import ABOUT_PEERS, of_service
-from goqueue.core.room import Room, Rooms, Site
-from goqueue.core.streams import Streams
-from goqueue.core.upkeep import Upkeep
-from goqueue.core.wishes import Wishes
-from goqueue.core.work.leader import WorkLeader
+from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.service import Room, Rooms, Site
 
 # Followers are served from memory what a client would rather have from the disk.
 _RECENT_BATCH_BYTES = 32 << 10

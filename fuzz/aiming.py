@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.quorum.messages import Ballot, Conflict, Install, Installed, Matched, QuorumLetter, StandUp, Voted
 from goqueue.core.replication.messages import Kept, Pull, Pulled, Verdict
 from goqueue.core.requests.cluster import AlterIsr, LeaveNode, RegisterNode
+from goqueue.core.routing.messages import Answered, Forwarded
 from goqueue.fuzz.faults import PowerCut
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
+from goqueue.core.queues.receipts import read_stem
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.requests.groups import DeleteGroup, Joined, JoinGroup, LeaveGroup, ResetOffsets
@@ -30,7 +31,6 @@ from goqueue.core.requests.queues import (
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.core.work.receipts import read_stem
 
 Spot = tuple[str, int, int, int]
 """A group, a topic by its id, a partition and an offset."""

@@ -9,7 +9,7 @@ folders are spared: one goes only while the metadata says that its node is dead,
 from random import Random
 from typing import TYPE_CHECKING
 
-from goqueue.core.cluster.records import Standing
+from goqueue.core.requests.standing import Standing
 from goqueue.fuzz.faults import Interruptions
 from goqueue.fuzz.insight import agreed_state
 from goqueue.storage.simulated import SimulatedDisk

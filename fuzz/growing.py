@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.plan import is_own
-from goqueue.core.cluster.records import Standing
 from goqueue.core.quorum.voter_id import node_of
 from goqueue.core.requests.cluster import Drain, ForgetNode, Reassign, ReplicaMove
 from goqueue.core.requests.row import Request
+from goqueue.core.requests.standing import Standing
 from goqueue.fuzz.insight import agreed_state, are_voters_agreed, voters
 
 if TYPE_CHECKING:

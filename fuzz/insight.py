@@ -3,21 +3,21 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from goqueue.core.broker.reads import WaitingFetch
 from goqueue.core.cluster.apply import ClusterState, Topic
-from goqueue.core.codec import Codec
-from goqueue.core.forwarding.errands import Attempt, Errand
+from goqueue.core.codec.codec import Codec
 from goqueue.core.log.log import Log
 from goqueue.core.node import Node
+from goqueue.core.partition.lane_runs import Run
+from goqueue.core.queues.leader import WorkLeader
+from goqueue.core.queues.records import WORK_CODEC, Doomed, unpacked_runs
 from goqueue.core.quorum.leader import Leader
 from goqueue.core.quorum.log import EntryLog
-from goqueue.core.reads import WaitingFetch
 from goqueue.core.ready import SaveVote
 from goqueue.core.records.batch import HEADER_BYTES, Header, read_header
 from goqueue.core.records.entries import entries_in
 from goqueue.core.requests.call import Call
-from goqueue.core.work.leader import WorkLeader
-from goqueue.core.work.records import WORK_CODEC, Doomed, unpacked_runs
-from goqueue.core.work.window import Run
+from goqueue.core.routing.errands import Attempt, Errand
 from goqueue.storage.layout import LOG_ENDING, segment_of
 from goqueue.storage.simulated import SimulatedDisk
 from goqueue.storage.simulated_inode import Inode

@@ -1,6 +1,6 @@
 """Sizes that are constants of the product, and small ones in some worlds: so few messages never get beyond the others.
 
-What a node may have as it likes is a threshold (`core/thresholds.py`). What is here all nodes have alike, since it is
+What a node may have as it likes is a threshold (`core/log/thresholds.py`). What is here all nodes have alike: it is
 part of what they write, and no broker has any other.
 """
 
@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from goqueue.core.dead import gone
-from goqueue.core.work import window
+from goqueue.core.queues import gone, window
 from goqueue.fuzz.options import Options
 
 

@@ -7,7 +7,7 @@ import attrs
 
 from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.log.config import SEGMENT_BYTES_MAX
-from goqueue.core.thresholds import Thresholds
+from goqueue.core.log.thresholds import Thresholds
 
 CALAMITIES = (
     "kill", "crash", "stop", "pause", "isolate", "partition", "rift", "deafen", "storm", "full", "slow", "syncs",
@@ -162,7 +162,7 @@ class Options:
     # what nodes write has a byte changed.
     window_bytes: int = 0
     p_damage: float = 0.0
-    # The thresholds of the nodes (`core/thresholds.py`), small ones and those of brokers that serve.
+    # The thresholds of the nodes (`core/log/thresholds.py`), small ones and those of brokers that serve.
     metadata_entries: int = 1000
     metadata_entries_a_topic: int = 4
     quorum_piece_bytes: int = 256 << 10

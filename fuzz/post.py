@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
-from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.peers.codec import decode, encode
 from goqueue.core.ready import Letter
 from goqueue.core.requests.messages import PublishBatch
+from goqueue.core.routing.messages import Forwarded
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.options import Options
 

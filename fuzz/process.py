@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.core.secrets import Secrets
+from goqueue.core.services.secrets import Secrets
 from goqueue.fuzz.asker import Asker
 from goqueue.fuzz.checkers.checker import HEALER
 from goqueue.fuzz.digestible import digestible

@@ -10,9 +10,9 @@ It is read from the nodes as they are, changes nothing, and is for people.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from goqueue.core.forwarding.errands import Attempt
 from goqueue.core.node import Node
 from goqueue.core.requests.call import Call
+from goqueue.core.routing.errands import Attempt
 from goqueue.fuzz import insight
 from goqueue.fuzz.history import Asked
 

@@ -11,10 +11,10 @@ that vote at most one lacks the disk that it votes with.
 from random import Random
 from typing import TYPE_CHECKING
 
-from goqueue.core.cluster.records import Standing
 from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.requests.cluster import ForgetNode, ReadmitNode
 from goqueue.core.requests.row import Request
+from goqueue.core.requests.standing import Standing
 from goqueue.fuzz.insight import agreed_state, are_voters_agreed, voters
 
 if TYPE_CHECKING:

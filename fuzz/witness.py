@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.topic_settings import log_config, setting
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.log.config import UNLIMITED, Fsync
+from goqueue.core.queues.receipts import ending_of, read_stem
 from goqueue.core.records.batch import split, validate
 from goqueue.core.requests.groups import WatchGroup
 from goqueue.core.requests.messages import (
@@ -30,7 +30,7 @@ from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.topics import AlterTopic, DeleteTopic
-from goqueue.core.work.receipts import ending_of, read_stem
+from goqueue.core.routing.messages import Forwarded
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Place, TopicTerms, Violation, name_of, records_in
 

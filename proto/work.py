@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.queues.receipts import STEM_LETTERS, read_receipt, spelled_receipt
+from goqueue.core.queues.settling import RECEIPTS_MAX
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.requests.queues import (
     AckWork,
@@ -30,8 +32,6 @@ from goqueue.core.requests.queues import (
     WorkDone,
 )
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.work.receipts import STEM_LETTERS, read_receipt, spelled_receipt
-from goqueue.core.work.settling import RECEIPTS_MAX
 from goqueue.proto import v1
 from goqueue.proto.fields import contents, made
 from goqueue.proto.refusals import invalid, missing, negative, read_refusal, refusal

@@ -13,7 +13,7 @@ import json
 
 from attrs import asdict, define, evolve
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.storage.disk import Disk
 from goqueue.storage.layout import FormatError, read_file, replace_file
 

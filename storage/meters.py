@@ -5,7 +5,7 @@ They are counted once a batch, a read or a sync, in the thread that drives the s
 
 from attrs import define, field
 
-from goqueue.core.histogram import Histogram
+from goqueue.core.requests.histogram import Histogram
 
 
 @define

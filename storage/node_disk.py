@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.errors import GoQueueError
 from goqueue.core.log.compaction import CompactionOutput
 from goqueue.core.log.config import LogConfig

@@ -8,7 +8,7 @@ vote names a voter by node and disk (`core/quorum/voter_id.py`): a node that ask
 from attrs import define
 from crc32c import crc32c
 
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
 from goqueue.core.errors import GoQueueError, ProtocolError
 from goqueue.core.ready import SaveVote
 from goqueue.storage.disk import Disk

@@ -18,17 +18,17 @@ from functools import partial
 import trio
 from attrs import evolve
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.clock import Clock
 from goqueue.core.errors import GoQueueError
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.table import changes_nothing, weight
-from goqueue.core.secrets import Secrets
+from goqueue.core.services.secrets import Secrets
 from goqueue.storage.capture import Capture
 from goqueue.storage.disk import Disk
 from goqueue.storage.errors import DefectError

@@ -17,7 +17,7 @@ from typing import Self
 
 import trio
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.storage.disk import Disk
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import system_wall_ms

@@ -22,13 +22,13 @@ from goqueue.cli.bench.figures import Bar, Entry, Figure
 from goqueue.cli.bench.sizes import Sizes
 from goqueue.cli.bench.workbench import BenchError, Stopwatch, Timing, Workbench, quantile
 from goqueue.core.clock import Clock
-from goqueue.core.delay.wheel import TICK_NS, Wheel
+from goqueue.core.cluster.queue_settings import WorkSettings
+from goqueue.core.queues.plan import Offers
+from goqueue.core.queues.queue import WorkQueue
+from goqueue.core.queues.receipts import Seal
 from goqueue.core.requests.queues import ReceiptRun
-from goqueue.core.secrets import Secrets
-from goqueue.core.work.plan import Offers
-from goqueue.core.work.queue import WorkQueue
-from goqueue.core.work.receipts import Seal
-from goqueue.core.work.settings import WorkSettings
+from goqueue.core.services.secrets import Secrets
+from goqueue.core.timers.wheel import TICK_NS, Wheel
 
 _DAY_TICKS = 24 * 3_600_000
 _SECOND_NS = 1_000_000_000

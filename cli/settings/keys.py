@@ -11,8 +11,8 @@ from goqueue.cli.settings.cluster_keys import CLUSTER_KEYS, FLAGGED_CLUSTER, INS
 from goqueue.cli.settings.key import Key, flagged
 from goqueue.cli.settings.kinds import DAY_MS
 from goqueue.core.cluster.plan import AUTOMATIC
+from goqueue.core.cluster.queue_settings import SPAN_MS_MAX
 from goqueue.core.groups.bounds import RETENTION_MS_MAX
-from goqueue.core.work.settings import SPAN_MS_MAX
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")

@@ -15,14 +15,8 @@ from goqueue.core.capture.digest import digest
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.log.effects import Append
-from goqueue.core.ready import Fetching, Letter, Ready, Send
-from goqueue.core.records.batch import read_header, split
-from goqueue.core.records.record import Record, iterate
-from goqueue.core.requests.messages import Side
-from goqueue.core.requests.refusals import Refusal
-from goqueue.core.secret_names import SECRET_KEY
-from goqueue.core.work.book import MOVES_KEY
-from goqueue.core.work.records import (
+from goqueue.core.queues.book import MOVES_KEY
+from goqueue.core.queues.records import (
     WORK_CODEC,
     Delivered,
     Doomed,
@@ -32,6 +26,12 @@ from goqueue.core.work.records import (
     unpacked_runs,
     unpacked_triples,
 )
+from goqueue.core.ready import Fetching, Letter, Ready, Send
+from goqueue.core.records.batch import read_header, split
+from goqueue.core.records.record import Record, iterate
+from goqueue.core.requests.messages import Side
+from goqueue.core.requests.refusals import Refusal
+from goqueue.core.services.secret_names import SECRET_KEY
 
 MESSAGES, GROUPS, LOG = "messages", "groups", "log"
 _LANES = ("writes", "sends", "letters", "reads", "opens", "removes", "compactions", "votes")

@@ -33,8 +33,8 @@ from goqueue.core.log.effects import ReadResult, SyncToken
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Due, PublishBatch
 from goqueue.core.requests.row import Request
-from goqueue.core.secret_names import SECRET_BYTES
-from goqueue.core.secrets import TAG_BYTES, Notes, Secrets
+from goqueue.core.services.secret_names import SECRET_BYTES
+from goqueue.core.services.secrets import TAG_BYTES, Notes, Secrets
 
 (
     TIME, WAKE, WRITTEN, TAKEN_NOTHING, TAKEN, TAKE_DIED, DEADLINE_SAME, DEADLINE, CLOCK_MOVED, FORGET, SYNCED,

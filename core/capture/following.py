@@ -24,15 +24,15 @@ from goqueue.core.capture.mentions import (
     pulled_with,
 )
 from goqueue.core.capture.timeline import Kind, Place, Step, in_order
-from goqueue.core.dead.targets import dead_topic
-from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded
 from goqueue.core.log.effects import Append, Cut, Effect, SyncToken
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
+from goqueue.core.queues.targets import dead_topic
 from goqueue.core.ready import Letter, Ready
 from goqueue.core.records.batch import Header
 from goqueue.core.replication.messages import Kept, Pull, Pulled
 from goqueue.core.requests.call import Caller
+from goqueue.core.routing.messages import Abandoned, Answered, Forwarded
 
 STEPS_MAX = 10_000
 _ERRANDS_MAX = 1 << 16

@@ -18,7 +18,6 @@ from goqueue.core.capture.skeleton import can_stand_for
 from goqueue.core.capture.values import Run
 from goqueue.core.cluster.plan import is_own
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.log.producers import OWN_IDS
 from goqueue.core.node import Node
 from goqueue.core.records.batch import read_header, split
@@ -27,6 +26,7 @@ from goqueue.core.replication.messages import Pulled
 from goqueue.core.requests.groups import Polled
 from goqueue.core.requests.messages import Due, Fetch, Fetched, PublishBatch, Side
 from goqueue.core.requests.queues import PolledWork
+from goqueue.core.routing.messages import Answered, Forwarded
 
 
 @define

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from goqueue.core.capture.timeline import Kind, Place
-from goqueue.core.dead.letters import read_letter
+from goqueue.core.deadletters.letters import read_letter
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.log.effects import Buffer
+from goqueue.core.queues.receipts import ending_of, read_stem
 from goqueue.core.records.batch import Header, read_header, split
 from goqueue.core.records.record import iterate
 from goqueue.core.replication.messages import Kept, Pull, Pulled
@@ -27,7 +28,6 @@ from goqueue.core.requests.queues import (
     ReleaseWork,
     WorkDone,
 )
-from goqueue.core.work.receipts import ending_of, read_stem
 
 # What a request has come to for a message, and what there is to say of that.
 Mention = tuple[Kind, str]

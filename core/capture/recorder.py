@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import evolve
 
+from goqueue.core.broker.reads import Look
 from goqueue.core.capture.digest import HEAD_BYTES, Shapes, digest, readable
 from goqueue.core.capture.events import TAKE_DIED, TAKEN_NOTHING, WAKE, WRITTEN, EventWriter
 from goqueue.core.capture.letters import Letters, shortened
@@ -26,12 +27,11 @@ from goqueue.core.log.effects import ReadResult, SyncToken, TimeResult
 from goqueue.core.log.log import LogState
 from goqueue.core.node import Node
 from goqueue.core.quorum.entries import Entry
-from goqueue.core.reads import Look
 from goqueue.core.ready import Ready, SaveVote
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Due, PublishBatch
 from goqueue.core.requests.row import Request
-from goqueue.core.secret_names import without_secrets
+from goqueue.core.services.secret_names import without_secrets
 
 
 class Recorder(Node):

@@ -12,7 +12,6 @@ import struct
 
 from crc32c import crc32c
 
-from goqueue.core.chosen_crc import CHOSEN_BYTES, chosen
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import (
     CODEC_MASK,
@@ -24,6 +23,7 @@ from goqueue.core.records.batch import (
     read_header,
     validate_exact,
 )
+from goqueue.core.records.chosen_crc import CHOSEN_BYTES, chosen
 from goqueue.core.records.claims import check_claims
 from goqueue.core.records.record import Recordless, validate_records
 from goqueue.core.records.varint import Readable

@@ -1,8 +1,8 @@
 """Objects of the core as bytes and back: numbers, text, containers, and instances by their fields.
 
 It is what a snapshot of a node is made of, and what an event's arguments are that have no shorter form of their own.
-`core/codec.py` writes messages, trees whose classes declare what is in them. A node is a graph: components hold each
-other and hand out bound methods, so an object that is met again is written as a reference to the first time.
+`core/codec` writes messages, trees whose classes declare what is in them. A node is a graph: components hold each other
+and hand out bound methods, so an object that is met again is written as a reference to the first time.
 
     value   tag 1 | what the tag says
     number  zigzag varint of 64 bits, as in a record; one that does not fit is written in decimal

@@ -30,7 +30,6 @@ from random import Random
 
 from attrs import define, evolve, field
 
-from goqueue.core.client.backoff import FIRST_NS, Backoff
 from goqueue.core.client.failure import PASSING, Failure
 from goqueue.core.groups.sessions import REVOCATION_NS
 from goqueue.core.groups.state import Slot
@@ -46,6 +45,7 @@ from goqueue.core.requests.groups import (
 )
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
+from goqueue.core.timers.backoff import FIRST_NS, Backoff
 
 MS = 1_000_000
 # A watch is answered at least so often, so that a member is certain while all goes well.

@@ -17,7 +17,6 @@ from collections import deque
 from random import Random
 from typing import Any
 
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, MISPLACED, PASSING, Failure
 from goqueue.core.client.numbering import Numbering
 from goqueue.core.client.parcel import Parcel
@@ -30,6 +29,7 @@ from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane,
 from goqueue.core.records.build import Entry
 from goqueue.core.requests.messages import Due
 from goqueue.core.requests.refusals import Code, Outcome
+from goqueue.core.timers.backoff import Backoff
 
 # A parcel grows past `batch_bytes` while its partition has no room in flight, up to this many times as much.
 GROWTH_MAX = 16

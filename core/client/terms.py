@@ -5,8 +5,8 @@ Values alone; what follows from them is in `session.py`, and how a user says the
 
 from attrs import define
 
-from goqueue.core.client.backoff import FIRST_NS, LONGEST_NS
 from goqueue.core.records.batch import Codec
+from goqueue.core.timers.backoff import FIRST_NS, LONGEST_NS
 
 SECOND_NS = 1_000_000_000
 

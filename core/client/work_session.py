@@ -22,7 +22,6 @@ from typing import Generic, TypeVar
 
 from attrs import define, evolve, field
 
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.credit import Credit
 from goqueue.core.client.decoding import Make
 from goqueue.core.client.failure import PASSING, Failure
@@ -32,6 +31,7 @@ from goqueue.core.client.settling import Saying, SettleRequest, Settling, Slip, 
 from goqueue.core.requests.groups import Joined, JoinGroup, LeaveGroup
 from goqueue.core.requests.queues import LeasedBatches, ReceiptRun, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.timers.backoff import Backoff
 
 T = TypeVar("T")
 

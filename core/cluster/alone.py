@@ -1,7 +1,6 @@
 """A node that is alone, asked about the cluster: it is one of one, and there is nothing to bring elsewhere."""
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.cluster import (
     ClusterFigures,
     ClusterNode,
@@ -10,6 +9,7 @@ from goqueue.core.requests.cluster import (
     MeasureCluster,
 )
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 
 
 def answer(node_id: str, version: str, state: ClusterState, request: object) -> ClusterReply | ClusterFigures | Refusal:

@@ -27,7 +27,7 @@ from goqueue.core.cluster.records import (
     TopicDeleted,
     TopicRemoved,
 )
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
 from goqueue.core.errors import ProtocolError
 from goqueue.core.quorum.entries import NOOP, SNAPSHOT, VOTERS, Entry, decode_snapshot, voters_in
 

@@ -19,7 +19,6 @@ from goqueue.core.cluster.records import (
     PartitionsAdded,
     ProducerIds,
     SideAdded,
-    Standing,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
@@ -29,6 +28,7 @@ from goqueue.core.cluster.topic_settings import Value, setting
 from goqueue.core.log.config import Fsync
 from goqueue.core.quorum.voter_id import voter_id
 from goqueue.core.requests.messages import Side
+from goqueue.core.requests.standing import Standing
 
 # Those below are kept for what the broker itself writes.
 FIRST_PRODUCER_ID = 1000

@@ -19,7 +19,6 @@ from goqueue.core.cluster.duties import DeclareDead, Duty, NameCluster, Tidy
 from goqueue.core.cluster.liveness import Liveness
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan_tidy import plan_tidy
-from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.standstill import Standstills
 from goqueue.core.cluster.voters import next_change
 from goqueue.core.quorum.voter_id import node_of
@@ -32,6 +31,7 @@ from goqueue.core.requests.cluster import (
     Reassignment,
     ReassignmentsReply,
 )
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.voters import AddVoter, MoveController, RemoveVoter
 
 _SECOND_NS = 1_000_000_000

@@ -4,9 +4,9 @@ from attrs import define
 
 from goqueue.core.cluster.apply import ClusterState, NodeState, Placement
 from goqueue.core.cluster.liveness import Liveness
-from goqueue.core.cluster.records import Standing
 from goqueue.core.quorum.voter_id import node_of
 from goqueue.core.requests.cluster import ClusterNode, ClusterReply, OfflinePartition, PartitionName
+from goqueue.core.requests.standing import Standing
 
 _LISTED_MAX = 1000
 _MS = 1_000_000

@@ -22,8 +22,9 @@ from collections.abc import Iterable
 from attrs import define
 
 from goqueue.core.cluster.apply import ClusterState, Placement, Topic
-from goqueue.core.cluster.records import PartitionPlaced, Standing
+from goqueue.core.cluster.records import PartitionPlaced
 from goqueue.core.cluster.topic_settings import setting
+from goqueue.core.requests.standing import Standing
 
 # Who may lead, the better ones first; a node that stops leads on only what nobody else can.
 _ELECTABLE = (Standing.LIVE, Standing.DRAINING)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
+from goqueue.core.timers.alarms import Alarms
 
 
 @define

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.records import PartitionPlaced, Standing
+from goqueue.core.cluster.records import PartitionPlaced
+from goqueue.core.requests.standing import Standing
 
 
 @define

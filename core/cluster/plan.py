@@ -16,7 +16,6 @@ from goqueue.core.cluster.records import (
     PartitionsAdded,
     ProducerIds,
     SideAdded,
-    Standing,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
@@ -25,6 +24,7 @@ from goqueue.core.cluster.records import (
 from goqueue.core.cluster.topic_settings import SETTINGS, settings_problems
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import AddPartitions, AlterTopic, CreateTopic, DeleteTopic
 
 PARTITIONS_MAX = 10_000
@@ -272,6 +272,11 @@ def is_own(name: str) -> bool:
 def not_yours(name: str) -> Refusal:
     """The answer to whoever would change a topic of the broker's own."""
     return Refusal(Code.INVALID, f"topic {name} is the broker's own, and only read by others", "topic")
+
+
+def deleted(topic: str) -> Refusal:
+    """What whoever waits for something of a deleted topic is told."""
+    return Refusal(Code.TOPIC_NOT_FOUND, f"topic {topic} was deleted", "topic")
 
 
 def no_such_topic(name: str) -> Refusal:

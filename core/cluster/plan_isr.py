@@ -11,9 +11,10 @@ from goqueue.core.cluster.apply import ClusterState, NodeState
 from goqueue.core.cluster.draft import Draft, draft, standings
 from goqueue.core.cluster.plan import Plan
 from goqueue.core.cluster.plan_nodes import hand_over, no_such_node
-from goqueue.core.cluster.records import MetadataRecord, Standing
+from goqueue.core.cluster.records import MetadataRecord
 from goqueue.core.requests.cluster import AlterIsr, IsrChange
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 
 _JOINING = (Standing.LIVE, Standing.DRAINING)
 

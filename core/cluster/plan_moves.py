@@ -9,9 +9,10 @@ from goqueue.core.cluster.apply import ClusterState, Topic
 from goqueue.core.cluster.draft import Draft, draft, standings
 from goqueue.core.cluster.plan import Plan, no_such_topic
 from goqueue.core.cluster.plan_nodes import altered, drafts, no_such_node
-from goqueue.core.cluster.records import MetadataRecord, Standing
+from goqueue.core.cluster.records import MetadataRecord
 from goqueue.core.requests.cluster import ElectLeaders, Reassign, ReplicaMove
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 
 _MOVES_MAX = 1000
 _HOSTING = (Standing.LIVE, Standing.DRAINING)

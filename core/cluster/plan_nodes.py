@@ -19,17 +19,11 @@ from goqueue.core.cluster.draft import Draft, draft, standings
 from goqueue.core.cluster.duties import DeclareDead
 from goqueue.core.cluster.placement import Loads, begun, loads
 from goqueue.core.cluster.plan import Plan
-from goqueue.core.cluster.records import (
-    MetadataRecord,
-    NodeRegistered,
-    NodeRemoved,
-    NodeStanding,
-    Standing,
-    TopicRemoved,
-)
+from goqueue.core.cluster.records import MetadataRecord, NodeRegistered, NodeRemoved, NodeStanding, TopicRemoved
 from goqueue.core.quorum.voter_id import node_name_problem
 from goqueue.core.requests.cluster import Drain, ForgetNode, LeaveNode, RegisterNode
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 
 NODES_MAX = 1000
 _NAMED_MAX = 5

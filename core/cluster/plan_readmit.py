@@ -13,9 +13,10 @@ from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.draft import Draft, standings
 from goqueue.core.cluster.plan import Plan
 from goqueue.core.cluster.plan_nodes import altered, drafts, no_such_node, only_there
-from goqueue.core.cluster.records import DiskLost, MetadataRecord, Standing
+from goqueue.core.cluster.records import DiskLost, MetadataRecord
 from goqueue.core.requests.cluster import ReadmitNode
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 
 _ABLE = (Standing.LIVE, Standing.DRAINING)
 

@@ -12,7 +12,8 @@ from goqueue.core.cluster.placement import Loads, loads
 from goqueue.core.cluster.plan import OWN_REPLICAS, Plan, is_own
 from goqueue.core.cluster.plan_moves import prefer
 from goqueue.core.cluster.plan_nodes import altered, hand_over
-from goqueue.core.cluster.records import ClusterNamed, MetadataRecord, Standing
+from goqueue.core.cluster.records import ClusterNamed, MetadataRecord
+from goqueue.core.requests.standing import Standing
 
 # Of a round. A leader that moves costs its clients a pause, so few do so at a time.
 _PLACES_MAX = 500

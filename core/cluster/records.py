@@ -1,11 +1,10 @@
 """The records of the metadata log: everything that nodes agree on is a sequence of these."""
 
-from enum import StrEnum
-
 from attrs import define, field
 
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
 from goqueue.core.requests.messages import Side
+from goqueue.core.requests.standing import Standing
 
 
 @define
@@ -80,15 +79,6 @@ class ProducerIds:
 
     first: int
     next: int
-
-
-class Standing(StrEnum):
-    """What a node may do: everything, lead nothing new, do so until it stops as planned, or nothing."""
-
-    LIVE = "live"
-    DRAINING = "draining"
-    STOPPING = "stopping"
-    DEAD = "dead"
 
 
 @define

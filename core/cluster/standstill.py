@@ -24,8 +24,8 @@ from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.draft import draft
 from goqueue.core.cluster.duties import EndStandstill
 from goqueue.core.cluster.plan import Plan
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.cluster import LogEnd
+from goqueue.core.requests.standing import Standing
 
 _LIVING = (Standing.LIVE, Standing.DRAINING)
 _Slot = tuple[str, int]

@@ -10,8 +10,8 @@ from attrs import define, field
 
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.describe import health
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.cluster import ClusterFigures
+from goqueue.core.requests.standing import Standing
 
 _MS = 1_000_000
 

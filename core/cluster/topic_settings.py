@@ -10,6 +10,7 @@ from collections.abc import Callable
 from attrs import define, evolve
 
 from goqueue.core.cluster.durations import LENGTH_MAX, PATTERN, format_duration, parse_duration_ms
+from goqueue.core.cluster.queue_settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.core.log.config import (
     HOUR_MS,
     UNLIMITED,
@@ -19,9 +20,8 @@ from goqueue.core.log.config import (
     TimestampAction,
     Validation,
 )
+from goqueue.core.log.thresholds import OF_BROKERS, Thresholds
 from goqueue.core.records.batch import Lane
-from goqueue.core.thresholds import OF_BROKERS, Thresholds
-from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 Value = int | float | str | bool
 

@@ -12,8 +12,8 @@ it is replaced: first another is added, then the dead one leaves.
 from collections.abc import Callable, Sequence
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.records import Standing
 from goqueue.core.quorum.voter_id import node_of
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.voters import AddVoter, RemoveVoter
 
 VOTERS_MAX = 5

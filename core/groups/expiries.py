@@ -17,11 +17,11 @@ Invariant: just those groups are watched that have no members.
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.durations import parse_duration_ms
 from goqueue.core.groups.state import Change, Group, Groups, OffsetStands, Slot
 from goqueue.core.requests.groups import GroupMode
+from goqueue.core.timers.alarms import Alarms
 
 _MS = 1_000_000
 # How old a use has to be before another one is written down that changes nothing else: a share of the time that the

@@ -26,7 +26,7 @@ from goqueue.core.requests.messages import Acks, Fetch, Fetched, PublishBatch, P
 from goqueue.core.requests.metadata import MakeOwnTopic
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 
 JOURNAL_TOPIC, JOURNAL_STREAM = "__groups", "logs/__groups/0"
 # Small segments, so that what is superseded soon lies in one that compaction may touch.

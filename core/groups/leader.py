@@ -20,7 +20,6 @@ from collections import deque
 
 from attrs import evolve
 
-from goqueue.core.elsewhere import Elsewhere, elsewhere
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.groups.coordinator import Coordinator
@@ -36,14 +35,15 @@ from goqueue.core.groups.signs import SignsOfLife
 from goqueue.core.groups.sounded import Sounded
 from goqueue.core.groups.state import Group, Slot
 from goqueue.core.partition.partition import Partition
+from goqueue.core.replicas.elsewhere import Elsewhere, elsewhere
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import FetchOffsets, GroupMode, JoinGroup, MeasureGroups, PollGroup, ResetOffsets
 from goqueue.core.requests.messages import Fetched, FoundOffset, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request, Service
-from goqueue.core.room import Site
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.service import Site
 
 _WAITING_MAX = 1000
 # So many groups are named in one note.

@@ -15,8 +15,8 @@ from goqueue.core.groups.plan import Ends, beginning, left_to_read
 from goqueue.core.groups.polling import Polls
 from goqueue.core.groups.shared import Queues
 from goqueue.core.groups.state import Group, Slot
-from goqueue.core.histogram import Histogram
 from goqueue.core.requests.groups import GroupMeasure, GroupMode, GroupsMeasured, MeasureGroups, TopicMeasure
+from goqueue.core.requests.histogram import Histogram
 
 Spans = list[tuple[int, int] | None]
 # How many milliseconds ago a message was appended: now, topic, partition, offset.

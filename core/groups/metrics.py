@@ -8,8 +8,8 @@ nothing was no rebalance.
 from attrs import define, evolve, field
 
 from goqueue.core.groups.state import Group
-from goqueue.core.histogram import Histogram
 from goqueue.core.requests.groups import RebalancesReply
+from goqueue.core.requests.histogram import Histogram
 
 
 @define

@@ -21,7 +21,7 @@ from goqueue.core.groups.state import Group, GroupStands, change_of
 from goqueue.core.records.entries import entries_in
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 
 _READ_BYTES = 1 << 20
 _WAIT_NS = 2_000_000_000

@@ -11,7 +11,7 @@ from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import ResetOffsets, ResetTo
 from goqueue.core.requests.messages import FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 
 
 @define

@@ -6,7 +6,7 @@ after `WAIT_NS_MAX` nobody is waited for any longer.
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
+from goqueue.core.timers.alarms import Alarms
 
 DELAY_NS = 100_000_000
 WAIT_NS_MAX = 1_000_000_000

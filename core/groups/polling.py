@@ -21,7 +21,6 @@ from collections import deque
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.groups import describe, plan, rebalance
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.plan import Ends
@@ -34,7 +33,8 @@ from goqueue.core.requests.groups import GroupMode, Polled, PolledBatches, PollG
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.timers.alarms import Alarms
 
 RECORDS_MAX = 1_000_000
 BYTES_MAX = 64 << 20

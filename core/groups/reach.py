@@ -14,13 +14,13 @@ Invariant: of a partition there are at most one sounding and one scout.
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
-from goqueue.core.elsewhere import elsewhere
 from goqueue.core.groups.state import Slot
-from goqueue.core.led import Led
+from goqueue.core.replicas.elsewhere import elsewhere
+from goqueue.core.replicas.replica_set import Led
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.timers.alarms import Alarms
 
 Span = tuple[int, int]
 

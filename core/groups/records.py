@@ -10,7 +10,7 @@ that a change of one member spells one member: a group of a hundred would otherw
 
 from attrs import define
 
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
 from goqueue.core.errors import ProtocolError
 from goqueue.core.requests.groups import GroupMode, Partitions
 

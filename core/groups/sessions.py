@@ -7,10 +7,10 @@ if the member was heard of since. So a heartbeat costs no more with a thousand m
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.groups.rebalance import to_revoke
 from goqueue.core.groups.state import Group, Member, Slot
 from goqueue.core.requests.groups import Partitions
+from goqueue.core.timers.alarms import Alarms
 
 REVOCATION_NS = 60_000_000_000
 

@@ -1,10 +1,10 @@
 """What may be set on a group: the known keys and what each accepts. They are stored as they were given."""
 
 from goqueue.core.cluster.durations import format_duration, parse_duration_ms
+from goqueue.core.cluster.queue_settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.core.groups.assignment import Assignor
 from goqueue.core.groups.beginnings import EARLIEST, start_problem
 from goqueue.core.groups.bounds import RETENTION_MS_MAX
-from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 
 Value = int | str | bool
 

@@ -10,7 +10,7 @@ from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Member
 from goqueue.core.requests.groups import WatchGroup
 from goqueue.core.requests.internal import AskNode
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 
 _TIMES_A_SESSION = 6
 # Members that were told of are forgotten by the thousand, and told of once more.

@@ -5,8 +5,8 @@ Invariant: every watch is answered once, or forgotten when nobody waits for it a
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.requests.call import Call
+from goqueue.core.timers.alarms import Alarms
 
 
 @define

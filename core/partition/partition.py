@@ -14,7 +14,7 @@ and other batches at the same offsets would bear the same epoch, which nobody co
 
 A batch that an idempotent producer sends again is answered as the first one was, and no earlier: with its offset, once
 that is acknowledged. Who asks for no acknowledgement is answered when the message is taken, with no offset, which a
-crash might give to another message. Fetches that wait for news are in `core/reads.py`.
+crash might give to another message. Fetches that wait for news are in `core/broker/reads.py`.
 
 Invariants: every publish is answered once, in the order of offsets; while sound, the high watermark never goes back.
 """
@@ -30,6 +30,7 @@ from goqueue.core.log.log import Log, LogState, LogUnsound
 from goqueue.core.log.producers import OWN_IDS, Produced
 from goqueue.core.partition.admission import Admission, Incoming, Unfinished
 from goqueue.core.partition.history import History
+from goqueue.core.partition.lanes import LaneIndex
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
 from goqueue.core.partition.producers import Repeated, Verdict, judge
 from goqueue.core.partition.publishing import (
@@ -52,7 +53,6 @@ from goqueue.core.records.batch import NO_TIMESTAMP, Header, Lane, Writable, loc
 from goqueue.core.records.build import BatchBuilder, Entry
 from goqueue.core.requests.messages import NO_OFFSET, Fetch, Fetched, NewRecord, Published, Side
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.work.lanes import LaneIndex
 
 # Messages of other sides are read again one by one, from among all in their batch: as `delay.publishing` has it.
 _SIDE_BATCH_BYTES = 64 << 10

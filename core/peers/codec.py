@@ -9,9 +9,9 @@ Whatever the bytes are, decoding ends in a letter or in ProtocolError.
 
 from typing import Any
 
-from goqueue.core.cluster.horizon import Ends
-from goqueue.core.codec import Codec
-from goqueue.core.forwarding import messages as forwarding
+from goqueue.core.cluster.remote_offsets import Ends
+from goqueue.core.codec.codec import Codec
+from goqueue.core.codec.shapes import Shape, Shapes
 from goqueue.core.peers.publishes import record_shape, reply_shape
 from goqueue.core.quorum.messages import QUORUM_MESSAGES, QuorumLetter
 from goqueue.core.records.varint import Readable
@@ -20,7 +20,7 @@ from goqueue.core.requests.messages import NewRecord, PublishReply
 from goqueue.core.requests.replies import REPLY_NUMBERS
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.table import SENT
-from goqueue.core.shapes import Shape, Shapes
+from goqueue.core.routing import messages as forwarding
 
 # What two nodes may speak to each other; of two ranges that meet, the highest they share.
 VERSION_MIN = 1

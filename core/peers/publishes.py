@@ -6,12 +6,12 @@ partition are one run, as they are when they became one batch.
 
 from collections.abc import Iterable
 
+from goqueue.core.codec.shapes import Parts, Shape, Shapes, read_content, read_count, read_integer, take_items
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable, encode_varlong
 from goqueue.core.requests.messages import NewRecord, Published, PublishReply
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.shapes import Parts, Shape, Shapes, read_content, read_count, read_integer, take_items
 
 # No publish brings more messages than this.
 RESULTS_MAX = 1 << 22

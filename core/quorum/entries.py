@@ -6,7 +6,7 @@ entry it is: the quorum's own have a name, all others belong to whoever proposes
 
 from attrs import define, field
 
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
 from goqueue.core.errors import GoQueueError, ProtocolError
 
 # The list of voters from here on; it counts as soon as it is in the log, agreed or not.

@@ -20,10 +20,10 @@ from collections import deque
 
 from attrs import define, field
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.replication.messages import LEFT, Kept, KeptPart, Pull, PulledPart, PullPart
 from goqueue.core.replication.replica import Replica
 from goqueue.core.requests.messages import Side
+from goqueue.core.timers.alarms import Alarms
 
 # Topic id, partition and side name a stream wherever it is.
 Place = tuple[int, int, Side]

@@ -8,7 +8,6 @@ Invariant: only streams that are led are watched, and a follower watches a strea
 
 from collections.abc import Sequence
 
-from goqueue.core.alarms import Alarms
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.log.effects import Read, ReadResult
@@ -25,6 +24,7 @@ from goqueue.core.replication.serving import Served, Serving
 from goqueue.core.replication.throttle import Throttle
 from goqueue.core.requests.cluster import CatchingUp
 from goqueue.core.requests.messages import Side
+from goqueue.core.timers.alarms import Alarms
 
 # Numbers of reads from here on are replication's.
 REPLICA_TOKENS = 1 << 40

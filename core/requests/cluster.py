@@ -9,8 +9,8 @@ from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
+from goqueue.core.requests.standing import Standing
 
 # The incarnation of a node that is not registered.
 UNKNOWN = -1

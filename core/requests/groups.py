@@ -9,8 +9,8 @@ from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.histogram import Histogram
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
 

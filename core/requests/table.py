@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 
-from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.records.batch import HEADER_BYTES, NO_PRODUCER, read_header
 from goqueue.core.requests import (
     cluster,
@@ -22,6 +21,7 @@ from goqueue.core.requests import (
     topics,
     voters,
 )
+from goqueue.core.requests.histogram import BOUNDS_S, Histogram
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Repeat, Request, Row, Service

@@ -6,20 +6,20 @@ was checked before it was taken, so that nobody may step over it.
 """
 
 from goqueue.core.client.fetching import Cursor, Fetching, UnreadableBatch
-from goqueue.core.dead.gone import Gone
-from goqueue.core.dead.picking import Bounds, Named, Sifted
-from goqueue.core.dead.records import Tally
+from goqueue.core.deadletters.picking import Bounds, Named, Sifted
 from goqueue.core.errors import BatchError
 from goqueue.core.log.compaction import CompactionPlan, Compactor
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import FindTime
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment
+from goqueue.core.queues.gone import Gone
+from goqueue.core.queues.move_records import Tally
+from goqueue.core.queues.shelf import Shelf, Ways
 from goqueue.core.records.batch import Header, read_header, split
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
 from goqueue.core.requests.deadletters import Sieve
 from goqueue.core.requests.messages import Fetched
-from goqueue.core.work.shelf import Shelf, Ways
 from goqueue.fuzz.bytes.seeds import NOW_MS
 from goqueue.storage.buffers import BufferPool
 from goqueue.storage.reading import Span, find_in

@@ -8,11 +8,11 @@ believes no batch whose sum is wrong: that the broker refuses it, or that the cl
 """
 
 from goqueue.core.errors import BatchError
+from goqueue.core.queues.expiry import expiry
 from goqueue.core.records.batch import read_header, split, validate
 from goqueue.core.records.record import Record
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.replies import Reply
-from goqueue.core.work.expiry import expiry
 from goqueue.fuzz.checkers.checker import Checker
 from goqueue.fuzz.history import LETTERS_ENDING, Asked, Message, Violation
 

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.records.record import iterate
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Violation

@@ -14,12 +14,12 @@ from bisect import bisect_left
 
 from attrs import define, field
 
+from goqueue.core.cluster.queue_settings import read_weights
 from goqueue.core.cluster.topic_settings import setting
+from goqueue.core.queues.shares import PRECEDENCE
 from goqueue.core.requests.groups import LeaveGroup
 from goqueue.core.requests.queues import PolledWork, PollWork
 from goqueue.core.requests.replies import Reply
-from goqueue.core.work.settings import read_weights
-from goqueue.core.work.shares import PRECEDENCE
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Asked, Place, Violation, name_of
 from goqueue.fuzz.insight import ready_lanes

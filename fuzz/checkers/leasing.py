@@ -4,9 +4,9 @@ Attempts count up: one by one on a node that does not die, where members heard a
 is there: at its offset, as it was acknowledged when it was sent. A receipt that nobody was given does nothing.
 """
 
+from goqueue.core.queues.expiry import expiry
 from goqueue.core.requests.queues import AckWork, PolledWork, PollWork, WorkDone
 from goqueue.core.requests.replies import Reply
-from goqueue.core.work.expiry import expiry
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.deliveries import Given
 from goqueue.fuzz.history import Asked, Violation, name_of

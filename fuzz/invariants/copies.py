@@ -11,8 +11,8 @@ from attrs import define, field
 
 from goqueue.core.log.log import Log
 from goqueue.core.log.segment import Segment
+from goqueue.core.replicas.topic import Held
 from goqueue.core.requests.messages import Side
-from goqueue.core.topics import Held
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.insight import batches, is_durable
 from goqueue.storage.layout import LOG_ENDING

@@ -9,7 +9,7 @@ those before them will do.
 
 from attrs import define, field
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.log.segment import parse_segment_name
 from goqueue.core.node import Node
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight

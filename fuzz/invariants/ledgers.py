@@ -12,6 +12,19 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from goqueue.core.partition.partition import Partition
+from goqueue.core.queues.receipts import read_stem
+from goqueue.core.queues.records import (
+    WORK_CODEC,
+    Cut,
+    Delivered,
+    Doomed,
+    Extended,
+    Restarted,
+    Returned,
+    Settled,
+    unpacked_runs,
+    unpacked_triples,
+)
 from goqueue.core.requests.groups import FetchOffsets, GroupOffset
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import (
@@ -25,19 +38,6 @@ from goqueue.core.requests.queues import (
     WorkDone,
 )
 from goqueue.core.requests.replies import Reply
-from goqueue.core.work.receipts import read_stem
-from goqueue.core.work.records import (
-    WORK_CODEC,
-    Cut,
-    Delivered,
-    Doomed,
-    Extended,
-    Restarted,
-    Returned,
-    Settled,
-    unpacked_runs,
-    unpacked_triples,
-)
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.deliveries import Showing, Spot
 from goqueue.fuzz.history import Asked, Place, Violation

@@ -1,6 +1,6 @@
 """Whoever is told that a delayed message is cancelled or put off is told what the schedule says where it is agreed."""
 
-from goqueue.core.delay.records import Cancelled, Rescheduled, read_control
+from goqueue.core.delays.records import Cancelled, Rescheduled, read_control
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.record import iterate
 from goqueue.core.requests.delays import CancelDelayed, RescheduleDelayed

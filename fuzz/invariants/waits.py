@@ -1,6 +1,6 @@
 """Nobody waits for what is there: a fetch is answered in the turn in which something comes to be readable."""
 
-from goqueue.core.reads import WaitingFetch
+from goqueue.core.broker.reads import WaitingFetch
 from goqueue.core.requests.call import Call
 from goqueue.fuzz.checkers.checker import Checker, Sight
 from goqueue.fuzz.history import Violation

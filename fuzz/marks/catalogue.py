@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from goqueue.core import leading
+from goqueue.core.broker import metadata_listener as leading
 from goqueue.core.cluster import apply, plan_moves
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.records import (
@@ -13,17 +13,22 @@ from goqueue.core.cluster.records import (
     PartitionsAdded,
     TopicDeleted,
 )
-from goqueue.core.dead.carrier import Carrier
-from goqueue.core.dead.records import Intent
-from goqueue.core.delay.calendar import Calendar
-from goqueue.core.delay.schedule import Schedule
-from goqueue.core.delay.summaries import Summaries
+from goqueue.core.deadletters.carrier import Carrier
+from goqueue.core.delays.calendar import Calendar
+from goqueue.core.delays.schedule import Schedule
+from goqueue.core.delays.summaries import Summaries
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.log import log as log_module
 from goqueue.core.log.compaction import CompactionOutput, CompactionPlan, Compactor
 from goqueue.core.log.log import Log
 from goqueue.core.partition import producers
+from goqueue.core.partition.lanes import LaneIndex
 from goqueue.core.partition.producers import Repeated
+from goqueue.core.queues.book import Book
+from goqueue.core.queues.ledger import Ledger
+from goqueue.core.queues.move_records import Intent
+from goqueue.core.queues.records import Snapshot
+from goqueue.core.queues.shares import Shares
 from goqueue.core.quorum.follower import Follower
 from goqueue.core.quorum.log import EntryLog
 from goqueue.core.quorum.messages import Install
@@ -31,11 +36,6 @@ from goqueue.core.quorum.quorum import Quorum
 from goqueue.core.records.batch import Header
 from goqueue.core.records.record import Record
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.work.book import Book
-from goqueue.core.work.lanes import LaneIndex
-from goqueue.core.work.ledger import Ledger
-from goqueue.core.work.records import Snapshot
-from goqueue.core.work.shares import Shares
 from goqueue.fuzz.marks.mark import Mark
 
 _LONG_QUEUE = 200

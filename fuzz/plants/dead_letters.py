@@ -1,8 +1,8 @@
-"""Bugs of `core/dead`: messages that are given up."""
+"""Bugs of `core/deadletters`: messages that are given up."""
 
-from goqueue.core.dead.gone import Gone
 from goqueue.core.partition import partition as partitions
-from goqueue.core.work.queue import WorkQueue
+from goqueue.core.queues.gone import Gone
+from goqueue.core.queues.queue import WorkQueue
 from goqueue.fuzz.plants import lone
 from goqueue.fuzz.plants.plant import Plant, Replace
 

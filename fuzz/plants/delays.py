@@ -1,13 +1,13 @@
-"""Bugs of `core/delay`: messages that come too early, too late, twice, never, or although they were cancelled."""
+"""Bugs of `core/delays`: messages that come too early, too late, twice, never, or although they were cancelled."""
 
 from crc32c import crc32c
 
-from goqueue.core import publishes
-from goqueue.core.delay.calendar import Calendar
-from goqueue.core.delay.errands import Budget
-from goqueue.core.delay.moving import Mover
-from goqueue.core.delay.records import ControlRecord
-from goqueue.core.delay.schedule import Schedule
+from goqueue.core.broker import publishes
+from goqueue.core.delays.calendar import Calendar
+from goqueue.core.delays.errands import Budget
+from goqueue.core.delays.moving import Mover
+from goqueue.core.delays.records import ControlRecord
+from goqueue.core.delays.schedule import Schedule
 from goqueue.core.records.batch import (
     CRC,
     CRC_COVERS_FROM,

@@ -1,7 +1,7 @@
-"""Bugs of `core/forwarding`: what whoever asks is told of a request that another node was to carry out."""
+"""Bugs of `core/routing`: what whoever asks is told of a request that another node was to carry out."""
 
-from goqueue.core.forwarding import errands
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.routing import errands
 from goqueue.fuzz.plants import clusters
 from goqueue.fuzz.plants.plant import Plant, Replace
 

@@ -7,16 +7,16 @@ Each is found by what looks whether a world goes on: the counts and the patience
 from collections import deque
 from typing import Any, Never
 
-from goqueue.core.cluster.attendance import Attendance
-from goqueue.core.forwarding.dispatch import Dispatch
-from goqueue.core.forwarding.errands import Errand
-from goqueue.core.forwarding.outgoing import Outgoing
+from goqueue.core.broker.lifecycle import Attendance
+from goqueue.core.broker.peering import Peering
+from goqueue.core.broker.reads import Reads
 from goqueue.core.log.log import Log
 from goqueue.core.partition.partition import Partition
-from goqueue.core.peering import Peering
 from goqueue.core.quorum.leader import Leader
-from goqueue.core.reads import Reads
 from goqueue.core.ready import Letter
+from goqueue.core.routing.dispatch import Dispatch
+from goqueue.core.routing.errands import Errand
+from goqueue.core.routing.outgoing import Outgoing
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants.clusters import short_worlds
 from goqueue.fuzz.plants.plant import Plant, Replace

@@ -1,8 +1,8 @@
 """Bugs of `core/node.py` and of what it is made of: answers, and reads that wait."""
 
+from goqueue.core.broker.reads import Reads
 from goqueue.core.cluster import plan
 from goqueue.core.node import Node
-from goqueue.core.reads import Reads
 from goqueue.core.ready import Send
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import PublishReply

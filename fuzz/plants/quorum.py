@@ -1,10 +1,10 @@
-"""Bugs of `core/quorum` and `core/agreement.py`: votes, entries, and what a start knows of them."""
+"""Bugs of `core/quorum` and `core/cluster/agreement.py`: votes, entries, and what a start knows of them."""
 
 from collections.abc import Iterable
 
 from attrs import evolve
 
-from goqueue.core.agreement import Agreement
+from goqueue.core.cluster.agreement import Agreement
 from goqueue.core.log.log import LogState
 from goqueue.core.quorum.ballots import Majority
 from goqueue.core.quorum.candidate import Candidate

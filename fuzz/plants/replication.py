@@ -1,13 +1,13 @@
 """Bugs of `core/replication` and of leaders: who is in sync, who has what, and whose log is right."""
 
-from goqueue.core import leading
-from goqueue.core.led import Led
+from goqueue.core.broker import metadata_listener as leading
 from goqueue.core.log.effects import Buffer
 from goqueue.core.log.epochs import EpochCache
 from goqueue.core.partition.leadership import FollowerEnd, Leadership
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Share
 from goqueue.core.partition.recent import RecentBatches
+from goqueue.core.replicas.replica_set import Led
 from goqueue.core.replication import serving
 from goqueue.core.replication.messages import PulledPart, Verdict
 from goqueue.core.replication.replica import Replica

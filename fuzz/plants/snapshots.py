@@ -17,8 +17,8 @@ from goqueue.core.cluster.records import (
     PartitionPlaced,
     TopicCreated,
 )
-from goqueue.core.work.ledger import Ledger
-from goqueue.core.work.records import Snapshot
+from goqueue.core.queues.ledger import Ledger
+from goqueue.core.queues.records import Snapshot
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace

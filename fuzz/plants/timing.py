@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from goqueue.core.delay import moving
-from goqueue.core.delay.records import ControlRecord, Rescheduled
-from goqueue.core.delay.schedule import Schedule
+from goqueue.core.broker.reads import Reads
+from goqueue.core.delays import moving
+from goqueue.core.delays.records import ControlRecord, Rescheduled
+from goqueue.core.delays.schedule import Schedule
 from goqueue.core.log.config import TIME_MS_MAX
 from goqueue.core.log.effects import FindTime
 from goqueue.core.log.log import Log
 from goqueue.core.partition.partition import Partition
-from goqueue.core.reads import Reads
+from goqueue.core.queues.desk import Desk
+from goqueue.core.queues.proving import Answer
+from goqueue.core.queues.queue import WorkQueue
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.queues import ReceiptRun
-from goqueue.core.work.desk import Desk
-from goqueue.core.work.proving import Answer
-from goqueue.core.work.queue import WorkQueue
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.plants import lone
 from goqueue.fuzz.plants.plant import Plant, Replace

@@ -1,19 +1,20 @@
-"""Bugs of `core/work`: leases, attempts, keys, lanes, messages that expire, and the ledger of it all."""
+"""Bugs of `core/queues`: leases, attempts, keys, lanes, messages that expire, and the ledger of it all."""
 
 from collections.abc import Sequence
 
+from goqueue.core.partition.lane_runs import Run
+from goqueue.core.queues import shelf as shelves
+from goqueue.core.queues.book import Book
+from goqueue.core.queues.chains import Chains
+from goqueue.core.queues.expiry import expiry
+from goqueue.core.queues.leases import Leases
+from goqueue.core.queues.proving import Answer
+from goqueue.core.queues.queue import WorkQueue
+from goqueue.core.queues.records import WORK_CODEC, Settled
+from goqueue.core.queues.shares import Shares
+from goqueue.core.queues.window import Window
 from goqueue.core.records.headers import Headers
 from goqueue.core.requests.queues import ReceiptRun
-from goqueue.core.work import shelf as shelves
-from goqueue.core.work.book import Book
-from goqueue.core.work.chains import Chains
-from goqueue.core.work.expiry import expiry
-from goqueue.core.work.leases import Leases
-from goqueue.core.work.proving import Answer
-from goqueue.core.work.queue import WorkQueue
-from goqueue.core.work.records import WORK_CODEC, Settled
-from goqueue.core.work.shares import Shares
-from goqueue.core.work.window import Run, Window
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace
 

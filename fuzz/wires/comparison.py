@@ -9,6 +9,7 @@ from collections.abc import Hashable
 
 from attrs import evolve, fields, has
 
+from goqueue.core.queues.receipts import STEM_LETTERS
 from goqueue.core.requests.groups import PollGroup, ResetOffsets, ResetTo, WatchGroup
 from goqueue.core.requests.messages import Fetch, PublishBatch, Published, PublishReply
 from goqueue.core.requests.nodes import NodeReply
@@ -17,7 +18,6 @@ from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.topics import PartitionReply, TopicReply
-from goqueue.core.work.receipts import STEM_LETTERS
 from goqueue.fuzz.history import Violation
 from goqueue.proto.refusals import field_name
 

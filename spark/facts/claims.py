@@ -10,8 +10,8 @@ from typing import Any
 from attrs import define, field
 
 from goqueue.core.errors import ProtocolError
+from goqueue.core.queues.receipts import read_stem
 from goqueue.core.requests.queues import ReceiptRun
-from goqueue.core.work.receipts import read_stem
 from goqueue.spark.facts.holdings import Held, Holdings, Piece
 from goqueue.spark.facts.listening import Errand
 

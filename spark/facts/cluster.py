@@ -22,13 +22,13 @@ from goqueue.core.cluster.records import (
     NodeStanding,
     PartitionPlaced,
     PartitionsAdded,
-    Standing,
     TopicAltered,
     TopicCreated,
     TopicDeleted,
 )
 from goqueue.core.node import Node
 from goqueue.core.quorum.entries import SNAPSHOT
+from goqueue.core.requests.standing import Standing
 from goqueue.spark.facts.inside import agreed_entries, agreed_index, agreed_start, agreed_state, is_current
 from goqueue.spark.facts.listening import Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
-from goqueue.core.dead.records import DEAD_CODEC, Abandoned, Arrived, Intent, Passed
-from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.node import Node
+from goqueue.core.queues.book import MOVES_KEY
+from goqueue.core.queues.move_records import DEAD_CODEC, Abandoned, Arrived, Intent, Passed
+from goqueue.core.queues.records import unpacked, unpacked_runs
+from goqueue.core.queues.window import runs_of
 from goqueue.core.records.batch import Header, read_header
 from goqueue.core.requests.messages import PublishBatch, Published, PublishReply, Side
-from goqueue.core.work.book import MOVES_KEY
-from goqueue.core.work.records import unpacked, unpacked_runs
-from goqueue.core.work.window import runs_of
+from goqueue.core.routing.messages import Answered, Forwarded
 from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook

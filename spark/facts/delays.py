@@ -7,7 +7,7 @@ has it cancelled or put off is answered once that is durable, and from then on i
 
 from collections.abc import Iterator
 
-from goqueue.core.delay.records import Intended, Withdrawn, due_of, read_control
+from goqueue.core.delays.records import Intended, Withdrawn, due_of, read_control
 from goqueue.core.log.producers import MOVER_ID, advance
 from goqueue.core.node import Node
 from goqueue.core.records.record import iterate

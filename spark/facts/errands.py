@@ -4,8 +4,8 @@ A request is kept until it is answered or nobody waits for it any more. What a c
 were lost, is bounded by forgetting the oldest.
 """
 
-from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded
 from goqueue.core.requests.call import Caller
+from goqueue.core.routing.messages import Abandoned, Answered, Forwarded
 from goqueue.spark.facts.listening import CLIENT, PEER, Errand
 
 _MOST = 1 << 16

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from goqueue.core.capture.events import Event
-from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded
 from goqueue.core.log.effects import Append
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Letter, Ready
 from goqueue.core.records.batch import read_header
 from goqueue.core.requests.messages import Side
+from goqueue.core.routing.messages import Abandoned, Answered, Forwarded
 from goqueue.spark.facts.errands import Errands
 from goqueue.spark.facts.inside import under_way
 from goqueue.spark.facts.listening import CLIENT, Batch, Errand, Listener, Stream

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, evolve, field
 
-from goqueue.core.work.leases import Lease
-from goqueue.core.work.window import PAGE_BITS, Run, Window
+from goqueue.core.partition.lane_runs import Run
+from goqueue.core.queues.leases import Lease
+from goqueue.core.queues.window import PAGE_BITS, Window
 from goqueue.spark.facts.rooms import Slot
 
 _LATE_MAX = 1 << 12

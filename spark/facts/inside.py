@@ -12,8 +12,8 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Unacknowledged
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.quorum import Role
+from goqueue.core.replicas.topic import Held
 from goqueue.core.requests.call import Call, Caller, Origin
-from goqueue.core.topics import Held
 
 # Numbers from here on are not the driver's: see `forwarding.numbers`.
 

@@ -16,10 +16,10 @@ from goqueue.core.log.producers import OWN_IDS
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.records.batch import LANE_MASK, LANE_SHIFT
+from goqueue.core.replicas.topic import Held
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
 from goqueue.core.replication.replica import Replica
 from goqueue.core.requests.messages import Publish, PublishBatch, Side
-from goqueue.core.topics import Held
 from goqueue.spark.facts.inside import all_held
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener, Stream
 from goqueue.spark.facts.notebook import Notebook

@@ -3,8 +3,8 @@
 That a node is controller is noted when it knows of all that was ever agreed, which is when it begins to decide.
 """
 
-from goqueue.core.agreement import METADATA_STREAM
 from goqueue.core.capture.events import Event
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
 from goqueue.core.quorum.leader import Leader

@@ -14,7 +14,7 @@ from attrs import define, field
 
 from goqueue.core.capture.events import Event
 from goqueue.core.clock import Clock
-from goqueue.core.topics import TopicLeader
+from goqueue.core.replicas.topic import TopicLeader
 from goqueue.spark.facts.schema import ARROW_SCHEMA, COLUMNS, KINDS
 
 ROWS_MAX = 64 << 10

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from goqueue.core.node import Node
-from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, RejectWork, ReleaseWork
-from goqueue.core.work.queue import EXPIRED, REJECTED, TOO_OFTEN, WorkQueue
-from goqueue.core.work.records import (
+from goqueue.core.partition.lane_runs import Run
+from goqueue.core.queues.queue import EXPIRED, REJECTED, TOO_OFTEN, WorkQueue
+from goqueue.core.queues.records import (
     WORK_CODEC,
     Cut,
     Delivered,
@@ -31,7 +31,8 @@ from goqueue.core.work.records import (
     unpacked_runs,
     unpacked_triples,
 )
-from goqueue.core.work.window import Run, Window
+from goqueue.core.queues.window import Window
+from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, RejectWork, ReleaseWork
 from goqueue.spark.facts.claims import Claims, Done, Showing
 from goqueue.spark.facts.holdings import Held, Holdings, Piece, pieces_of
 from goqueue.spark.facts.notebook import Notebook

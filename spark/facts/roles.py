@@ -10,7 +10,7 @@ from attrs import define, field
 
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.topics import Held
+from goqueue.core.replicas.topic import Held
 from goqueue.spark.facts.inside import agreed_index, all_held, is_current
 
 _MOVING = ("opened", "open_failed", "removed")

@@ -6,15 +6,15 @@ A node has its rooms for itself, and a replayed one is nobody's to change. What 
 from collections.abc import Mapping
 from typing import TypeVar
 
-from goqueue.core.delay.leader import DelayLeader
-from goqueue.core.delay.schedule import Schedule
+from goqueue.core.delays.leader import DelayLeader
+from goqueue.core.delays.schedule import Schedule
 from goqueue.core.groups.coordinator import Coordinator
 from goqueue.core.groups.journal import JOURNAL_STREAM, Standing
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.work.book import Book
-from goqueue.core.work.leader import WorkLeader
+from goqueue.core.queues.book import Book
+from goqueue.core.queues.leader import WorkLeader
 
 Slot = tuple[str, int]
 Kind = TypeVar("Kind")

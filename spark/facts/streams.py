@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.requests.messages import Side
 from goqueue.spark.facts.listening import Stream
 

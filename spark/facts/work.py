@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from goqueue.core.capture.events import Event
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
+from goqueue.core.queues.book import MOVES_KEY, Book
+from goqueue.core.queues.receipts import read_stem
 from goqueue.core.requests.groups import ResetOffsets
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import (
@@ -29,9 +31,7 @@ from goqueue.core.requests.queues import (
     ResetQueues,
     WorkDone,
 )
-from goqueue.core.secret_names import SECRET_KEY
-from goqueue.core.work.book import MOVES_KEY, Book
-from goqueue.core.work.receipts import read_stem
+from goqueue.core.services.secret_names import SECRET_KEY
 from goqueue.spark.facts.claims import Claims
 from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.holdings import Held, Holdings, Piece, held_of

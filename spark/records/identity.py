@@ -6,7 +6,7 @@ the nodes agreed on does, of which each has a copy. A copy of a folder may have 
 
 from collections.abc import Iterator
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.cluster.applied import records_in
 from goqueue.core.cluster.apply import identity
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataSnapshot, TopicCreated, TopicDeleted

@@ -14,9 +14,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from goqueue.core.cluster.durations import parse_duration_ms
+from goqueue.core.cluster.queue_settings import read_weights
 from goqueue.core.cluster.topic_settings import SETTINGS
-from goqueue.core.work.settings import read_weights
-from goqueue.core.work.shares import PRECEDENCE
+from goqueue.core.queues.shares import PRECEDENCE
 from goqueue.spark.reports.cells import OPEN, ranked
 from goqueue.spark.reports.dealing import COLUMNS, DEALT, LANES, ROWS, STARVED, Terms, dealt
 from goqueue.spark.reports.plots import bars, line

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
+from goqueue.core.queues.receipts import read_stem
 from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
@@ -20,7 +21,6 @@ from goqueue.core.requests.queues import (
 )
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.core.work.receipts import read_stem
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.process import Process
 from goqueue.fuzz.sim import run_world

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from goqueue.core.broker.publishes import Publishes
 from goqueue.core.capture.errors import CaptureError
 from goqueue.core.capture.frames import Heading, encode_beginning
-from goqueue.core.publishes import Publishes
 from goqueue.spark.captures.code import UnknownCode, check_code, running
 from goqueue.spark.captures.files import find_captures, read_blocks_of, read_heading_of
 from goqueue.spark.captures.outcome import FileOutcome, outcome_of, rows_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from goqueue.core.queues.receipts import read_stem
 from goqueue.core.requests.queues import AckWork, NackWork, RejectWork, ReleaseWork
-from goqueue.core.work.receipts import read_stem
 from goqueue.fuzz.options import Options
 from tests.arrow.delivery_worlds import Row, ToldWorld, held, live
 

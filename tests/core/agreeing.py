@@ -6,18 +6,19 @@ A disk keeps the entries that were synced and the last vote, and finds them agai
 from collections.abc import Callable
 from random import Random
 
-from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM, Agreement
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.agreement import METADATA_CONFIG, METADATA_STREAM, Agreement
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.cluster.plan import Plan, plan_alter, plan_create, plan_delete, plan_removed
+from goqueue.core.cluster.proposals import Agreed, Answer
 from goqueue.core.cluster.records import MetadataRecord, NodeRegistered
 from goqueue.core.log.effects import Append, Commit, Cut, Effect, Sync
 from goqueue.core.log.epochs import EpochCache
 from goqueue.core.log.log import LogState
 from goqueue.core.log.segment import Segment
 from goqueue.core.log.tail import SegmentTail
-from goqueue.core.proposals import Agreed, Answer
+from goqueue.core.log.thresholds import Thresholds
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.messages import QuorumLetter
 from goqueue.core.ready import SaveVote
@@ -27,7 +28,6 @@ from goqueue.core.requests.messages import ProducerReply
 from goqueue.core.requests.metadata import FinishDelete
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
-from goqueue.core.thresholds import Thresholds
 from tests.core.calls import call
 from tests.core.log.batches import WALL_MS
 

@@ -8,15 +8,15 @@ test says itself what goes wrong: `cut`, `kill`, `start`.
 from collections.abc import Callable
 from random import Random
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
+from goqueue.core.log.thresholds import OF_BROKERS
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.core.thresholds import OF_BROKERS
 from goqueue.storage.lives import begin_life
 from goqueue.storage.node_disk import NodeDisk
 from goqueue.storage.simulated import SimulatedDisk

@@ -5,13 +5,13 @@ Time begins at `now == 0`, when the wall says WALL_MS.
 
 from collections.abc import Iterable
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import Append, Effect, Sync, SyncToken
 from goqueue.core.log.log import LogState
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Fetching, Ready
 from goqueue.core.records.batch import stamp

@@ -1,8 +1,8 @@
 """Topics as one node of several sees them, without a node: who leads which partition, in which epoch."""
 
 from goqueue.core.cluster.apply import Placement, Topic
-from goqueue.core.led import Led
-from goqueue.core.topics import TopicLeader
+from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.topic import TopicLeader
 
 OWN = "n1"
 

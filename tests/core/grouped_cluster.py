@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from goqueue.core.node import Node
+from goqueue.core.queues.receipts import read_stem
 from goqueue.core.records.record import iterate
 from goqueue.core.requests.groups import (
     CommitOffsets,
@@ -17,7 +18,6 @@ from goqueue.core.requests.groups import (
 from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
 from goqueue.core.requests.queues import AckWork, LeasedBatches, NackWork, PolledWork, PollWork, ReceiptRun, WorkDone
 from goqueue.core.requests.topics import CreateTopic, TopicReply
-from goqueue.core.work.receipts import read_stem
 from tests.core.driven_cluster import DrivenCluster
 
 MS = 1_000_000

@@ -2,9 +2,9 @@
 
 from random import Random
 
-from goqueue.core.secret_names import SECRET_BYTES
-from goqueue.core.secrets import Secrets
-from goqueue.core.work.receipts import Seal
+from goqueue.core.queues.receipts import Seal
+from goqueue.core.services.secret_names import SECRET_BYTES
+from goqueue.core.services.secrets import Secrets
 
 
 def seeded_secrets(seed: int = 0) -> Secrets:

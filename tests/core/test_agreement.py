@@ -4,11 +4,12 @@ from random import Random
 
 import pytest
 
-from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM, Agreed, Agreement
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.agreement import METADATA_CONFIG, METADATA_STREAM, Agreed, Agreement
 from goqueue.core.cluster.applied import Changed
 from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, TopicCreated, TopicDeleted, TopicRemoved
 from goqueue.core.log.effects import Append, Commit, Sync, SyncToken
+from goqueue.core.log.thresholds import Thresholds
 from goqueue.core.quorum.entries import VOTERS, Entry, QuorumError, Voters, encode_voters
 from goqueue.core.quorum.messages import Append as AppendLetter
 from goqueue.core.quorum.messages import QuorumLetter, QuorumMessage
@@ -17,7 +18,6 @@ from goqueue.core.requests.metadata import FinishDelete
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic
 from goqueue.core.requests.voters import AddVoter, Confirm, MoveController
-from goqueue.core.thresholds import Thresholds
 from tests.core.agreeing import Agreeing, Agreeings, Register, Told, appended, found
 from tests.core.driven_node import stored
 from tests.core.log.batches import FIRST, WALL_MS, beginning

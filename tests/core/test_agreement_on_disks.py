@@ -1,6 +1,6 @@
 """The metadata of several nodes on the files of a storage: cut back, begun anew, found again after a crash."""
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic, TopicReply
 from goqueue.storage.node_disk import Opening
 from goqueue.storage.vote import read_vote

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.alarms import Alarms
+from goqueue.core.timers.alarms import Alarms
 
 STEPS = st.lists(
     st.one_of(

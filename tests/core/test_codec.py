@@ -15,7 +15,7 @@ from goqueue.core.cluster.records import (
     TopicDeleted,
     TopicRemoved,
 )
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
 from goqueue.core.errors import ProtocolError
 from goqueue.core.records.varint import encode_varlong
 

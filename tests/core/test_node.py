@@ -3,8 +3,9 @@
 import pytest
 from attrs import evolve
 
-from goqueue.core.agreement import METADATA_CONFIG, METADATA_STREAM
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.agreement import METADATA_CONFIG, METADATA_STREAM
 from goqueue.core.cluster.apply import identity
 from goqueue.core.cluster.records import (
     METADATA_CODEC,
@@ -18,7 +19,6 @@ from goqueue.core.cluster.topic_settings import full_config
 from goqueue.core.log.config import HOUR_MS, Fsync, LogConfig
 from goqueue.core.log.effects import Append, FindTime, Read, ReadResult, Sync, SyncToken, TimeResult
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Fetching, Open, Ready, Remove, Send
 from goqueue.core.records.build import encode

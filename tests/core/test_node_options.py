@@ -1,6 +1,6 @@
 """What an operator chooses stands in where a request says nothing, and only there."""
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.requests.groups import DescribeGroup, GroupReply, JoinGroup
 from goqueue.core.requests.topics import CreateTopic, DescribeTopic, TopicReply
 from tests.core.driven_node import DrivenNode

@@ -2,10 +2,10 @@
 
 import pytest
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
 from goqueue.core.log.config import Fsync
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.build import encode
 from goqueue.core.requests.messages import (
     NO_OFFSET,

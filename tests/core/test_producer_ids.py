@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from goqueue.core.cluster.apply import FIRST_PRODUCER_ID, ClusterState
 from goqueue.core.cluster.plan import PRODUCER_IDS_A_BLOCK, plan_producer_ids
+from goqueue.core.cluster.producer_ids import ProducerIdSupply
+from goqueue.core.cluster.proposals import Agreed
 from goqueue.core.cluster.records import METADATA_CODEC, ProducerIds
-from goqueue.core.producer_ids import ProducerIdSupply
-from goqueue.core.proposals import Agreed
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.requests.messages import InitProducer, ProducerReply
 from goqueue.core.requests.refusals import Code, Refusal

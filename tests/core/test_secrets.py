@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from goqueue.core.records.batch import validate
 from goqueue.core.records.entries import batches_of, entries_in
-from goqueue.core.secret_names import SECRET_BYTES, SECRET_KEY, name_of, without_secrets
-from goqueue.core.secrets import Notes, Secrets
+from goqueue.core.services.secret_names import SECRET_BYTES, SECRET_KEY, name_of, without_secrets
+from goqueue.core.services.secrets import Notes, Secrets
 from tests.core.seeded_secrets import seeded_secrets
 
 contents = st.binary(min_size=SECRET_BYTES, max_size=SECRET_BYTES)

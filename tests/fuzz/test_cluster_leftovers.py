@@ -2,7 +2,7 @@
 
 import pytest
 
-from goqueue.core.leading import Leading
+from goqueue.core.broker.metadata_listener import Leading
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.sim import run_world
 

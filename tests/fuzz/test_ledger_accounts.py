@@ -1,6 +1,6 @@
 """What an invariant makes of the entries of a ledger, one after another."""
 
-from goqueue.core.work.records import Cut, Delivered, Restarted, Settled, packed_runs, packed_triples
+from goqueue.core.queues.records import Cut, Delivered, Restarted, Settled, packed_runs, packed_triples
 from goqueue.fuzz.invariants.ledgers import Account
 
 

@@ -29,7 +29,7 @@ def branch(path: str, function: str, source: str, then: str) -> Unreached:
 def test_branches_that_no_world_takes_are_named() -> None:
     result = said_by("2", "--coverage")
     assert result.exit_code == 0
-    assert "core/peering.py\n" in result.output
+    assert "core/broker/peering.py\n" in result.output
     assert "Node.peer_gone, line " in result.output
     assert "branches and functions of the core were never reached." in result.output
     assert "captures are written by --capture" in result.output

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.peers.codec import encode
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.requests import groups as requests
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, GroupState, PartitionOffset, ResetTo
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.routing.messages import Forwarded
 from goqueue.proto import groups, v1
 from goqueue.proto.codec import StrictCodec
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goqueue.core.queues.receipts import spelled_receipt
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import INT64_MAX
 from goqueue.core.requests import deadletters as dead_requests
@@ -16,7 +17,6 @@ from goqueue.core.requests import delays as delay_requests
 from goqueue.core.requests import queues as work_requests
 from goqueue.core.requests.queues import AckWork, ReceiptRun
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.work.receipts import spelled_receipt
 from goqueue.proto import dead, delays, translate, v1, work
 from goqueue.proto.codec import StrictCodec
 from goqueue.proto.refusals import refusal

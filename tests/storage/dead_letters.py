@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from goqueue.core.dead.letters import GROUP, OFFSET, REASON
+from goqueue.core.deadletters.letters import GROUP, OFFSET, REASON
 from goqueue.core.records.record import Record
 from goqueue.core.requests.deadletters import (
     BrowseDead,

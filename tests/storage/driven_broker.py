@@ -3,9 +3,10 @@
 import os
 from collections.abc import Callable
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
+from goqueue.core.log.thresholds import Thresholds
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.requests.call import Caller
@@ -14,8 +15,7 @@ from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.topics import CreateTopic
-from goqueue.core.secrets import Secrets
-from goqueue.core.thresholds import Thresholds
+from goqueue.core.services.secrets import Secrets
 from goqueue.storage.disk import Disk
 from goqueue.storage.node_disk import NodeDisk, Work
 from goqueue.storage.store import Store

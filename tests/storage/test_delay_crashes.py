@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from goqueue.core.log.thresholds import Thresholds
 from goqueue.core.records.batch import read_header, split
 from goqueue.core.records.record import Record
 from goqueue.core.requests.delays import CancelDelayed, DelayedMessage, GetDelayed, ListDelayed, RescheduleDelayed
 from goqueue.core.requests.messages import Fetch, Fetched, Publish, Published, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.thresholds import Thresholds
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk

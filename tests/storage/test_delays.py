@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from goqueue.core.capture.snapshot import restored, snapshot
-from goqueue.core.delay.publishing import DUE_MS_MAX
+from goqueue.core.delays.publishing import DUE_MS_MAX
 from goqueue.core.records.batch import Lane, read_header, split
 from goqueue.core.requests.delays import CancelDelayed, DelayedMessage, GetDelayed, ListDelayed, RescheduleDelayed
 from goqueue.core.requests.messages import (

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.storage.disk import Disk
 from goqueue.storage.identity import (
     IDENTITY_FILE,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from goqueue.core.dead.letters import UNREADABLE
+from goqueue.core.deadletters.letters import UNREADABLE
 from goqueue.core.errors import BatchError
 from goqueue.core.log import log as log_module
 from goqueue.core.log.config import Cleanup, LogConfig

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from goqueue.core.capture.snapshot import restored, snapshot
+from goqueue.core.queues.shares import PRECEDENCE
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.messages import NewRecord, Publish, PublishReply
-from goqueue.core.work.shares import PRECEDENCE
 from goqueue.storage.simulated import SimulatedDisk
 from tests.core.capture.traffic import VOCABULARY
 from tests.storage.driven_broker import DrivenBroker

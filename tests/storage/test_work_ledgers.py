@@ -6,6 +6,8 @@ from itertools import pairwise
 import pytest
 
 from goqueue.core.groups.journal import JOURNAL_STREAM
+from goqueue.core.log.thresholds import Thresholds
+from goqueue.core.queues.leader import WorkLeader
 from goqueue.core.requests.groups import (
     DeleteGroup,
     FetchOffsets,
@@ -20,8 +22,6 @@ from goqueue.core.requests.messages import NewRecord, Publish, Side
 from goqueue.core.requests.queues import AckWork, NackWork, PolledWork, PollWork, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.topics import AlterTopic, DeleteTopic
-from goqueue.core.thresholds import Thresholds
-from goqueue.core.work.leader import WorkLeader
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Opening, Work
 from goqueue.storage.simulated import SimulatedDisk

@@ -11,8 +11,8 @@ import httpx
 import trio
 from attrs import define, field
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.peers.codec import decode, encode
 from goqueue.storage.files import FileDisk
 from goqueue.transports.boot_clock import boot_ns

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import trio
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.storage.files import FileDisk
 from goqueue.transports.runtime import Runtime
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import Fetch, PublishBatch

@@ -6,7 +6,7 @@ import pytest
 import trio
 from attrs import evolve
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.storage.files import FileDisk
 from goqueue.storage.identity import Identity, read_identity
 from goqueue.storage.layout import FormatError

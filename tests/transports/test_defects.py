@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch
 from goqueue.core.requests.refusals import Code, Refusal

@@ -8,7 +8,7 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, PublishReply

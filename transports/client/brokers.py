@@ -19,9 +19,9 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from goqueue.core.client.addresses import Addresses
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import PASSING
 from goqueue.core.requests.refusals import Code, Outcome
+from goqueue.core.timers.backoff import Backoff
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost
 from goqueue.transports.client.channel import Channel, open_channel, split_address

@@ -10,9 +10,9 @@ from typing import Protocol
 from attrs import define
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.session import Session
 from goqueue.core.requests.messages import Due
+from goqueue.core.timers.backoff import Backoff
 from goqueue.transports.client import lost
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.channel import CallStream

@@ -17,12 +17,12 @@ from typing import Protocol
 
 from attrs import define, field
 
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import MISPLACED, PASSING, Failure
 from goqueue.core.client.fetching import Cursor, Fetching
 from goqueue.core.client.membership import Assigned, Kept, Lost, Membership, Revoking
 from goqueue.core.groups.state import Slot
 from goqueue.core.requests.refusals import Code
+from goqueue.core.timers.backoff import Backoff
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.commits import Commits
 from goqueue.transports.client.errors import ClientError, CommitFailed, error_of

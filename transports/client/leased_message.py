@@ -11,8 +11,8 @@ from typing import Protocol, Self
 from goqueue.core.client.grants import Claim
 from goqueue.core.client.settling import RELEASE, Saying, Slip, Verb
 from goqueue.core.client.work_session import Tended
-from goqueue.core.work.expiry import expiry
-from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
+from goqueue.core.cluster.queue_settings import DELAY_MS_MAX, SPAN_MS_MAX
+from goqueue.core.queues.expiry import expiry
 from goqueue.transports.client.errors import error_of
 from goqueue.transports.client.messages import Message
 from goqueue.transports.client.policies import AckPolicy

@@ -14,10 +14,10 @@ from contextlib import suppress
 from attrs import define
 from grpclib.exceptions import GRPCError
 
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import CONNECTION_LOST, PASSING, Failure
 from goqueue.core.client.fetching import Cursor, Fetching
 from goqueue.core.requests.refusals import Code
+from goqueue.core.timers.backoff import Backoff
 from goqueue.proto import v1
 from goqueue.proto.wire import WireError
 from goqueue.transports.client import lost

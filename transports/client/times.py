@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from goqueue.core.delay.publishing import DUE_MS_MAX
+from goqueue.core.delays.publishing import DUE_MS_MAX
 from goqueue.core.log.config import TIME_MS_MAX
 from goqueue.core.requests.messages import Due
 

@@ -23,11 +23,11 @@ from goqueue.core.client.grants import Grant
 from goqueue.core.client.membership import Standing
 from goqueue.core.client.settling import Saying, Slip, Verb
 from goqueue.core.client.work_session import Tended, WorkSession, WorkTerms
+from goqueue.core.cluster.queue_settings import SPAN_MS_MAX
 from goqueue.core.errors import BatchError
 from goqueue.core.groups.beginnings import start_problem
 from goqueue.core.groups.plan import SESSION_MS_MAX, SESSION_MS_MIN
 from goqueue.core.requests.groups import GroupMode, JoinGroup
-from goqueue.core.work.settings import SPAN_MS_MAX
 from goqueue.transports.client.brokers import Brokers
 from goqueue.transports.client.errors import Unsettled, error_of, unreadable
 from goqueue.transports.client.group_consumer import NO_ANSWER, topics_of

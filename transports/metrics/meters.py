@@ -2,8 +2,8 @@
 
 from attrs import define, field
 
-from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
+from goqueue.core.requests.histogram import Histogram
 
 
 @define

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.requests.cluster import ClusterFigures
 from goqueue.core.requests.delays import DelaysMeasured
 from goqueue.core.requests.groups import GroupsMeasured
+from goqueue.core.requests.histogram import BOUNDS_S, Histogram
 from goqueue.core.requests.nodes import NodeReply
 from goqueue.core.requests.queues import WorkMeasured
 from goqueue.storage.meters import StoreMeters

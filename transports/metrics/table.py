@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define
 
-from goqueue.core.histogram import Histogram
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.cluster import ClusterFigures
 from goqueue.core.requests.delays import DelaysMeasured
 from goqueue.core.requests.groups import GroupMeasure, GroupsMeasured, TopicMeasure
+from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.nodes import NodeReply
 from goqueue.core.requests.queues import QueueMeasure, WorkMeasured
 from goqueue.core.requests.topics import TopicReply

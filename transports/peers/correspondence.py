@@ -10,8 +10,8 @@ from functools import partial
 import trio
 from attrs import evolve
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.ready import Letter
 from goqueue.storage.disk import Disk
 from goqueue.storage.identity import Identity, claim_folder, name_cluster

@@ -20,11 +20,11 @@ import trio
 from attrs import define, evolve, field
 from trio.abc import Stream
 
+from goqueue.core.codec.shapes import items_read
 from goqueue.core.errors import GoQueueError, ProtocolError
 from goqueue.core.ready import Letter
 from goqueue.core.records.batch import Codec
 from goqueue.core.records.varint import Readable
-from goqueue.core.shapes import items_read
 from goqueue.transports.peers.addresses import PeerAddress, parse_peer
 from goqueue.transports.peers.connection import Connection, PeerLimits, Terms
 from goqueue.transports.peers.greeting import Greeting, Refused

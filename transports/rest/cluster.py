@@ -6,7 +6,6 @@ it, and several with commas between for several, so that whoever began moves can
 
 from collections.abc import Callable
 
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.cluster import (
     CatchingUp,
     ClusterNode,
@@ -25,6 +24,7 @@ from goqueue.core.requests.cluster import (
     ReassignmentsReply,
     ReplicaMove,
 )
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import AddPartitions, DescribePartitions, DescribeTopic, TopicReply
 from goqueue.transports.rest.call import PARTITION_MAX, Call, answer
 from goqueue.transports.rest.cluster_bodies import (

@@ -1,9 +1,9 @@
 """The endpoints that say work queues, lanes and delayed messages in numbers."""
 
 from goqueue.core.cluster.durations import format_duration
-from goqueue.core.histogram import Histogram
 from goqueue.core.requests.deadletters import DeadTopic, ListDeadTopics
 from goqueue.core.requests.delays import DelaysMeasured, MeasureDelays
+from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.queues import LaneMeasure, LanesMeasured, MeasureLanes, MeasureWork, WorkMeasured
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from goqueue.core.dead.requests import HEADERS_MAX, RATE_MAX, TEXT_MAX
+from goqueue.core.deadletters.requests import HEADERS_MAX, RATE_MAX, TEXT_MAX
 from goqueue.transports.rest.bodies import Count, Draft, Encoding, Moment
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from goqueue.core.errors import BatchError
+from goqueue.core.queues.receipts import spelled_receipt
 from goqueue.core.records.batch import Header, Lane, read_header, split
 from goqueue.core.records.record import Record, iterate
 from goqueue.core.records.varint import Readable
 from goqueue.core.requests.queues import LeasedBatches, LeaseRun, PolledWork, PollWork, ReceiptRun, ReleaseWork
 from goqueue.core.requests.refusals import Code
-from goqueue.core.work.receipts import spelled_receipt
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.contents import PRIORITIES, Timestamps, message_view
 from goqueue.transports.rest.errors import RestError, respelled

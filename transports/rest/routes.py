@@ -8,9 +8,9 @@ from urllib.parse import unquote
 
 from attrs import define, field
 
-from goqueue.core.dead.letters import REASONS
-from goqueue.core.dead.requests import TEXT_MAX
-from goqueue.core.work.settings import SPAN_MS_MAX
+from goqueue.core.cluster.queue_settings import SPAN_MS_MAX
+from goqueue.core.deadletters.letters import REASONS
+from goqueue.core.deadletters.requests import TEXT_MAX
 from goqueue.transports.metrics.page import CONTENT_TYPE
 from goqueue.transports.rest import (
     bodies,

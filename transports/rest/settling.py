@@ -6,7 +6,9 @@ reason is the answer's status. Consecutive messages of one lease travel on as a 
 
 from attrs import define
 
+from goqueue.core.cluster.queue_settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.core.errors import ProtocolError
+from goqueue.core.queues.receipts import read_receipt
 from goqueue.core.requests.queues import (
     AckWork,
     ExtendWork,
@@ -18,8 +20,6 @@ from goqueue.core.requests.queues import (
     WorkDone,
 )
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.work.receipts import read_receipt
-from goqueue.core.work.settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.transports.rest.call import Call, answer
 from goqueue.transports.rest.decoding import span_ms
 from goqueue.transports.rest.errors import RestError, invalid, refused, respelled

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from goqueue.core.queues.settling import REASON_LETTERS_MAX, RECEIPTS_MAX
 from goqueue.core.requests.refusals import Outcome
-from goqueue.core.work.settling import REASON_LETTERS_MAX, RECEIPTS_MAX
 from goqueue.transports.rest.bodies import Draft, Span
 
 Reason = Annotated[str, Meta(max_length=REASON_LETTERS_MAX)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.capture.alterations import (
     NODE_SETTINGS,
     UnknownAlteration,
@@ -12,7 +13,6 @@ from goqueue.core.capture.alterations import (
 from goqueue.core.clock import Clock
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 
 
 def test_settings_are_told_apart_by_what_they_are_set_on() -> None:

@@ -5,10 +5,10 @@ import pytest
 from goqueue.core.capture.recorder import Recorder
 from goqueue.core.capture.replay import Replayer
 from goqueue.core.node import Node
+from goqueue.core.queues.leader import WorkLeader
 from goqueue.core.requests.queues import ReceiptRun
 from goqueue.core.requests.refusals import Code
-from goqueue.core.secret_names import SECRET_KEY, name_of
-from goqueue.core.work.leader import WorkLeader
+from goqueue.core.services.secret_names import SECRET_KEY, name_of
 from tests.core.capture.traffic import VOCABULARY
 from tests.core.grouped_cluster import GroupedCluster
 

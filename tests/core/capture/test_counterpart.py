@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from goqueue.core.broker.publishes import Publishes
 from goqueue.core.capture.decisions import Item
 from goqueue.core.capture.differing import Report, Tally, only_in
 from goqueue.core.node import Node
-from goqueue.core.publishes import Publishes
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import NewRecord, Publish
 from goqueue.core.requests.queues import PolledWork, PollWork

@@ -180,7 +180,7 @@ def test_a_batch_costs_about_a_hundred_bytes_whatever_is_in_it() -> None:
 
 def test_a_node_that_does_otherwise_diverges_where_it_first_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = [Recorded(seed, 100) for seed in range(8)]
-    monkeypatch.setattr("goqueue.core.reads._WAIT_NS_MAX", 5)
+    monkeypatch.setattr("goqueue.core.broker.reads._WAIT_NS_MAX", 5)
     found = [one.replayed()[1] for one in recorded]
     divergences = [one for one in found if one is not None]
     assert divergences, "no fetch has waited"

@@ -9,14 +9,14 @@ from typing import Any
 
 from attrs import evolve
 
-from goqueue.core.agreement import METADATA_STREAM
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.capture.reading import ValueReader
 from goqueue.core.capture.values import ValueWriter
 from goqueue.core.clock import Clock
+from goqueue.core.cluster.agreement import METADATA_STREAM
 from goqueue.core.groups.plan import SESSION_MS_MAX
 from goqueue.core.log.effects import FindTime, ReadResult, Sync, TimeResult
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
 from goqueue.core.ready import Compact, Fetching, Open, Ready, Remove
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import (

@@ -4,13 +4,13 @@ from random import Random
 
 import pytest
 
-from goqueue.core.client.backoff import Backoff
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel, headers_bytes_max
 from goqueue.core.client.routing import Layout, Route
 from goqueue.core.records.batch import Codec, Lane, validate_exact
 from goqueue.core.records.build import Entry
 from goqueue.core.records.record import iterate
+from goqueue.core.timers.backoff import Backoff
 
 ENTRIES: list[Entry] = [(1000, b"k", b"v" * 10, ()), (1001, None, None, (("a", b"1"), ("ü", None)))]
 

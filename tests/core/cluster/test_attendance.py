@@ -1,9 +1,8 @@
 """A node's own side: it registers, is heard, and knows when it may lead."""
 
+from goqueue.core.broker.lifecycle import Attendance
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.attendance import Attendance
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import (
     UNKNOWN,
@@ -18,6 +17,7 @@ from goqueue.core.requests.cluster import (
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.standing import Standing
 from tests.core.cluster.gathered import Gathered, registration
 
 MS = 1_000_000

@@ -1,7 +1,6 @@
 """Nodes that a controller looks after: stopped, moved to, given back their leaders, made voters, forgotten."""
 
 from goqueue.core.cluster.apply import Placement
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.cluster import (
     ClusterReply,
     DescribeCluster,
@@ -14,6 +13,7 @@ from goqueue.core.requests.cluster import (
 )
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import AddPartitions, CreateTopic, TopicReply
 from tests.core.driven_cluster import DrivenCluster
 

@@ -7,7 +7,6 @@ import pytest
 from goqueue.core.cluster.controller import Ask, Controller
 from goqueue.core.cluster.duties import DeclareDead, NameCluster, Tidy
 from goqueue.core.cluster.options import ClusterOptions
-from goqueue.core.cluster.records import Standing
 from goqueue.core.requests.cluster import (
     UNKNOWN,
     CatchingUp,
@@ -18,6 +17,7 @@ from goqueue.core.requests.cluster import (
     Reassign,
     ReplicaMove,
 )
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.voters import AddVoter, MoveController, RemoveVoter
 from tests.core.cluster.gathered import Gathered, voter
 

@@ -3,10 +3,10 @@
 from goqueue.core.cluster.describe import describe_cluster
 from goqueue.core.cluster.duties import DeclareDead
 from goqueue.core.cluster.liveness import Liveness
-from goqueue.core.cluster.records import Standing
 from goqueue.core.cluster.tally import Tally
 from goqueue.core.requests.cluster import Drain, PartitionName, Reassign, ReplicaMove
 from goqueue.core.requests.metadata import FinishDelete
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic
 from tests.core.cluster.gathered import Gathered, registration, voter
 

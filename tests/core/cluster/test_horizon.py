@@ -1,7 +1,7 @@
 """What nodes tell each other of how far partitions reach."""
 
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.horizon import Ends, Horizon, LedEnd
+from goqueue.core.cluster.remote_offsets import Ends, Horizon, LedEnd
 from goqueue.core.log.log import Log
 from goqueue.core.partition.leadership import Leadership
 from goqueue.core.partition.partition import Partition

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from goqueue.core.cluster.apply import ClusterState, Placement
 from goqueue.core.cluster.draft import Draft, draft
 from goqueue.core.cluster.duties import DeclareDead, EndStandstill, Tidy
-from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord, Standing
+from goqueue.core.cluster.records import METADATA_CODEC, MetadataRecord
 from goqueue.core.cluster.standstill import stands_still
 from goqueue.core.requests.cluster import Drain, ElectLeaders, ForgetNode, LeaveNode, ReadmitNode, Reassign, ReplicaMove
 from goqueue.core.requests.metadata import MakeOwnTopic
 from goqueue.core.requests.refusals import Refusal
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import AddPartitions, AlterTopic, CreateTopic, DeleteTopic
 from tests.core.cluster.gathered import Gathered, registration
 

@@ -4,14 +4,7 @@ import pytest
 
 from goqueue.core.cluster.duties import DeclareDead
 from goqueue.core.cluster.plans import answer
-from goqueue.core.cluster.records import (
-    NodeRegistered,
-    NodeRemoved,
-    NodeStanding,
-    PartitionPlaced,
-    Standing,
-    TopicCreated,
-)
+from goqueue.core.cluster.records import NodeRegistered, NodeRemoved, NodeStanding, PartitionPlaced, TopicCreated
 from goqueue.core.requests.cluster import (
     Drain,
     DrainReply,
@@ -22,6 +15,7 @@ from goqueue.core.requests.cluster import (
     RegisterNode,
 )
 from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.standing import Standing
 from tests.core.cluster.gathered import WALL_MS, Gathered, registration
 
 

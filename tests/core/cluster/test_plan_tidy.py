@@ -1,10 +1,11 @@
 """What the controller brings into order of its own accord."""
 
 from goqueue.core.cluster.duties import NameCluster, Tidy
-from goqueue.core.cluster.records import ClusterNamed, NodeStanding, Standing, TopicRemoved
+from goqueue.core.cluster.records import ClusterNamed, NodeStanding, TopicRemoved
 from goqueue.core.requests.cluster import Drain
 from goqueue.core.requests.metadata import FinishDelete, MakeOwnTopic
 from goqueue.core.requests.refusals import Code
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic
 from tests.core.cluster.gathered import Gathered, registration
 

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import pytest
 
 from goqueue.core.cluster.apply import ClusterState
-from goqueue.core.cluster.records import NodeStanding, Standing
+from goqueue.core.cluster.records import NodeStanding
 from goqueue.core.cluster.voters import next_change
 from goqueue.core.requests.cluster import ForgetNode, ReadmitNode, RegisterNode
+from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.voters import AddVoter, RemoveVoter
 from tests.core.cluster.gathered import Gathered, registration, voter
 

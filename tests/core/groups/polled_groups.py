@@ -19,7 +19,7 @@ from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffs
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request, Service
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 from tests.core.calls import call
 from tests.core.driven_node import stored
 from tests.core.log.batches import WALL_MS

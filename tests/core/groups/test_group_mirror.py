@@ -10,7 +10,7 @@ from goqueue.core.requests.groups import GroupMode
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.row import Service
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 from tests.core.log.batches import WALL_MS
 
 S = 1_000_000_000

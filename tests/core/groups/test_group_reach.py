@@ -4,7 +4,7 @@ from goqueue.core.groups.reach import Reach
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.row import Service
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 from tests.core.far_topics import led_by, move
 
 FAR, OTHER = ("orders", 0), ("orders", 1)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from goqueue.core.forwarding.messages import Forwarded
 from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
@@ -19,6 +18,7 @@ from goqueue.core.requests.groups import (
     WatchGroup,
 )
 from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.routing.messages import Forwarded
 from tests.core.driven_cluster import CALLER
 from tests.core.grouped_cluster import GroupedCluster, S
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from goqueue.core.queues.desk import Desk
+from goqueue.core.queues.leader import WorkLeader
 from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
@@ -16,8 +18,6 @@ from goqueue.core.requests.groups import (
     PartitionOffset,
 )
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.work.desk import Desk
-from goqueue.core.work.leader import WorkLeader
 from tests.core.grouped_cluster import GroupedCluster
 
 SHORT: dict[str, object] = {"offsets_retention": "10s"}

@@ -4,7 +4,7 @@ from goqueue.core.groups.journal import Journal, Standing
 from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.row import Service
-from goqueue.core.wishes import Wishes
+from goqueue.core.services.internal_requests import Wishes
 
 S = 1_000_000_000
 LATE = Refusal(Code.OUTCOME_UNKNOWN, "not confirmed in time", retry_after_ms=100)

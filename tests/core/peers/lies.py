@@ -12,12 +12,12 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import attrs
 
 from goqueue.core.errors import ProtocolError
-from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.peers.codec import LETTERS, decode, encode
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.quorum.messages import QUORUM_MESSAGES, Append, Install, QuorumLetter
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.table import SENT
+from goqueue.core.routing.messages import Answered, Forwarded
 
 _EDGES = (0, 1, -1, 2, 3, 100, (1 << 31) - 1, 1 << 31, -(1 << 31), (1 << 62) + 1, (1 << 63) - 1, -(1 << 63))
 _HINTS: dict[type, dict[str, Any]] = {}

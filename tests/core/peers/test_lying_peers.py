@@ -15,10 +15,9 @@ import pytest
 from goqueue.core.cluster.applied import entry_of
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.fits import misfit
-from goqueue.core.cluster.horizon import Ends
 from goqueue.core.cluster.records import MetadataRecord, PartitionPlaced, PartitionsAdded, TopicCreated
+from goqueue.core.cluster.remote_offsets import Ends
 from goqueue.core.errors import BatchError
-from goqueue.core.forwarding.messages import Abandoned, Answered, Forwarded, Inquiry, Missing
 from goqueue.core.peers.codec import LETTERS
 from goqueue.core.peers.faults import PeerFaults
 from goqueue.core.quorum.entries import Entry, Voters, encode_voters
@@ -31,6 +30,7 @@ from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.metadata import ExtendProducerIds
 from goqueue.core.requests.topics import CreateTopic, TopicReply
+from goqueue.core.routing.messages import Abandoned, Answered, Forwarded, Inquiry, Missing
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.grouped_cluster import GroupedCluster
 from tests.core.peers.lied_to import Lied

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.core.codec import Codec
+from goqueue.core.codec.codec import Codec
+from goqueue.core.codec.shapes import LARGE_BYTES, items_read, since
 from goqueue.core.errors import ProtocolError
-from goqueue.core.forwarding.messages import Answered, Forwarded
 from goqueue.core.peers.codec import LETTERS, decode, encode
 from goqueue.core.records.varint import encode_varlong
 from goqueue.core.replication.messages import Pulled, PulledPart, Verdict
@@ -20,7 +20,7 @@ from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
 from goqueue.core.requests.table import SENT
 from goqueue.core.requests.topics import CreateTopic, ListTopics
-from goqueue.core.shapes import LARGE_BYTES, items_read, since
+from goqueue.core.routing.messages import Answered, Forwarded
 from tests.core.peers.instances import instances, json_values, values
 
 _PAIRS = [

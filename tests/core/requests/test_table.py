@@ -8,9 +8,9 @@ import attrs
 import pytest
 
 from goqueue.core import requests
-from goqueue.core.histogram import Histogram
 from goqueue.core.requests.cluster import AlterIsr
 from goqueue.core.requests.groups import GroupsMeasured, ListGroups, MeasureGroups, PollGroup
+from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.messages import Fetch, NewRecord, Publish, PublishBatch
 from goqueue.core.requests.replies import REPLY_NUMBERS, Reply
 from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Route, Row, Service

@@ -7,11 +7,11 @@ import httpx
 import pytest
 import trio
 
-from goqueue.core.histogram import BOUNDS_S, Histogram
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.cluster import ClusterFigures
 from goqueue.core.requests.delays import DelaysMeasured
 from goqueue.core.requests.groups import GroupMeasure, GroupsMeasured, TopicMeasure
+from goqueue.core.requests.histogram import BOUNDS_S, Histogram
 from goqueue.core.requests.nodes import NodeReply
 from goqueue.core.requests.queues import QueueMeasure, WorkMeasured
 from goqueue.core.requests.topics import TopicReply

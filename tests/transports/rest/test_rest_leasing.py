@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goqueue.core.queues.receipts import spelled_receipt
 from goqueue.core.records.batch import Codec, Lane, stamp
 from goqueue.core.records.build import encode
 from goqueue.core.requests.queues import LeasedBatches, LeaseRun, ReceiptRun
 from goqueue.core.requests.refusals import Code
-from goqueue.core.work.receipts import spelled_receipt
 from goqueue.transports.rest.errors import RestError
 from goqueue.transports.rest.leasing import Leased
 from goqueue.transports.rest.reading import CONTENT_BYTES_MAX

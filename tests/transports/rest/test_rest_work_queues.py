@@ -6,13 +6,13 @@ import pytest
 import trio
 from msgspec import json
 
+from goqueue.core.queues.receipts import STEM_LETTERS, spelled_receipt
 from goqueue.core.records.batch import NO_TIMESTAMP, Codec
 from goqueue.core.records.build import encode
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import PublishBatch
 from goqueue.core.requests.topics import CreateTopic
-from goqueue.core.work.receipts import STEM_LETTERS, spelled_receipt
 from goqueue.storage.meters import StoreMeters
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage

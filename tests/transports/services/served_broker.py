@@ -13,7 +13,7 @@ import pytest
 import trio
 from attrs import Factory, define
 
-from goqueue.core.node_options import NodeOptions
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.records.batch import split
 from goqueue.core.records.build import BatchBuilder
 from goqueue.core.records.record import iterate

@@ -1,8 +1,0 @@
-"""Messages that are delivered later, and time as a structure.
-
-Here lives what a node knows of delayed messages: how they are kept (`schedule`, `records`), in which order they come
-(`agenda`), how they move into the data (`moving`), and the room that takes requests about them (`leader`), with a
-`calendar` for each partition. And the timing wheel, which work queues run on. Not here: the streams, which are
-partitions like any other. `core/alarms.py` does what the wheel does by a heap, and is the better choice for a handful
-of keys. Start with `schedule`, then `calendar`.
-"""

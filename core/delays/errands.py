@@ -1,0 +1,48 @@
+"""What one partition's delays ask of the node, and how much they may do in a turn.
+
+The room of delays has one row of wishes for all partitions; here each wish is known to be one partition's. And a turn
+of the node is everybody's: with a million messages to be read or a hundred thousand due at once, each turn does so much
+and goes on in the next, so that others wait for milliseconds.
+"""
+
+from attrs import define, field
+
+from goqueue.core.requests.row import Request
+from goqueue.core.services.internal_requests import Wishes
+
+Slot = tuple[str, int]
+"""A topic and a partition."""
+
+# Messages that are looked at, read or written in a turn, of all partitions together.
+TURN_MESSAGES = 1_000
+
+
+@define
+class Budget:
+    """What is left to be done in a turn."""
+
+    left: int = TURN_MESSAGES
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the rest is for the next turn."""
+        return self.left <= 0
+
+    def spend(self, count: int) -> None:
+        """So many messages were dealt with, and there is a cost of asking at all."""
+        self.left -= count + 10
+
+
+@define(eq=False)
+class Errands:
+    """The wishes of one partition; `owners` tells whose each is, among those of all."""
+
+    slot: Slot
+    _wishes: Wishes
+    _owners: dict[int, Slot] = field(factory=dict)
+
+    def ask(self, wish: Request) -> int:
+        """Ask for something; the number of it."""
+        number = self._wishes.ask(wish)
+        self._owners[number] = self.slot
+        return number

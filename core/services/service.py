@@ -1,0 +1,214 @@
+"""What the rooms of a node have in common: groups, work queues, dead letters and delays, each with its own requests.
+
+A room is no part of a partition, and has none of its own. It asks the node for what a client may ask for and a little
+more (`Wishes`), and what it keeps lies in streams that it writes and reads so. Whatever carries a partition over a
+failed disk or to another node carries the rooms as well: they hear `failed` and `opened`, and begin anew from there.
+What was refused because the node had lost touch with its cluster is asked again when a room hears `regained`.
+
+`Rooms` is where the node meets them: requests and answers are handed to whom they belong, and after every turn each
+room may write and speak. What it says rests on records that are durable, which the room sees to itself.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
+
+from attrs import define, field
+
+from goqueue.core.clock import Clock
+from goqueue.core.partition.partition import Partition
+from goqueue.core.replicas.replica_set import Led
+from goqueue.core.requests.call import Call
+from goqueue.core.requests.replies import Reply
+from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.table import of_service
+from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.secrets import Secrets
+
+# What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
+_ROUNDS_MAX = 10_000
+
+
+@define(eq=False)
+class Site:
+    """What every room stands on: time, chance, secrets, what the node leads, and a way to answer."""
+
+    clock: Clock
+    random: Random
+    secrets: Secrets
+    led: Led
+    send: Callable[[Call, Reply], None]
+
+
+class Room(Protocol):
+    """One room; see `GroupLeader` for the oldest."""
+
+    wishes: Wishes
+
+    def ask(self, now: int, call: Call, request: Any, /) -> None:  # noqa: ANN401 - one of its service
+        """Take a request; it is answered by `Site.send`, now or later."""
+
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+
+    def forget_found(self) -> None:
+        """Let go of batches that are held in memory."""
+
+    def answered(self, now: int, number: int, reply: Reply) -> None:
+        """The answer to a wish."""
+
+    def topics_changed(self, now: int) -> None:
+        """There are other topics than before, or with other partitions or settings."""
+
+    def opened(self, now: int, partition: Partition) -> None:
+        """A stream can be used: for the first time, or again and maybe with other contents."""
+
+    def failed(self, now: int, stream: str, why: str) -> None:
+        """A stream, which maybe never was open, cannot be used until it is opened."""
+
+    def news(self, now: int, partition: Partition) -> None:
+        """There may be more to read in a stream, or less."""
+
+    def regained(self, now: int) -> None:
+        """This node may act as a leader again: what was refused because it might not is worth asking again at once."""
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+
+    def clock_jumped(self, now: int) -> None:
+        """The wall clock was moved by more than a little."""
+
+    def settle(self, now: int) -> None:
+        """Write what is to be written, and say what may be said."""
+
+    def check(self) -> None:
+        """Assert the invariants."""
+
+
+@define(eq=False)
+class Rooms:
+    """All rooms of a node; the wishes of each bear its number."""
+
+    rooms: Sequence[Room]
+    _led: Led
+    _by_request: dict[type, Room] = field(init=False)
+    _by_service: dict[Service, Room] = field(init=False)
+    # Answers to wishes that no room has heard of yet.
+    _own: list[tuple[Call, Reply]] = field(factory=list, init=False)
+    _topics_differ: bool = field(default=False, init=False)
+    _was_in_office: bool = field(default=True, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._by_service = {room.wishes.service: room for room in self.rooms}
+        assert len(self._by_service) == len(self.rooms)
+        self._by_request = {request: room for room in self.rooms for request in of_service(room.wishes.service)}
+
+    def ask(self, now: int, call: Call, request: Request) -> None:
+        """Hand a request to the room that takes it."""
+        self._hear(now)
+        self._by_request[type(request)].ask(now, call, request)
+
+    def answered(self, call: Call, reply: Reply) -> None:
+        """Keep the answer to a wish until the rooms are attended to."""
+        self._own.append((call, reply))
+
+    def topics_changed(self) -> None:
+        """Have all rooms hear that the topics are others."""
+        self._topics_differ = True
+
+    def _hear(self, now: int) -> None:
+        """No room is to be asked or told of a topic that it does not know to be gone."""
+        if self._topics_differ:
+            self._topics_differ = False
+            for room in self.rooms:
+                room.topics_changed(now)
+        self._look_to_office(now)
+
+    def _look_to_office(self, now: int) -> None:
+        """No room is to go on as a leader before it knows that this node was none for a while."""
+        is_in_office = self._led.is_in_office
+        if is_in_office and not self._was_in_office:
+            for room in self.rooms:
+                room.regained(now)
+        self._was_in_office = is_in_office
+
+    def attend(self, now: int, perform: Callable[[int, Call, Request], None]) -> None:
+        """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
+        self._hear(now)
+        for room in self.rooms:
+            room.settle(now)
+        rounds = 0
+        while not self.is_at_rest:
+            rounds += 1
+            assert rounds < _ROUNDS_MAX, "a room asks at once for what it was refused"
+            own, self._own = self._own, []
+            for call, reply in own:
+                assert call.service is not None
+                self._by_service[call.service].answered(now, call.number, reply)
+            for room in self.rooms:
+                for call, wish in room.wishes.take():
+                    perform(now, call, wish)
+            self._look_to_office(now)
+            for room in self.rooms:
+                room.settle(now)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no room has asked for anything, or is to hear an answer."""
+        return not self._own and not any(room.wishes.asked for room in self.rooms)
+
+    # --- what all of them hear
+
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to `call` any more."""
+        for room in self.rooms:
+            room.forget(call)
+
+    def forget_found(self) -> None:
+        """Let go of batches that are held in memory."""
+        for room in self.rooms:
+            room.forget_found()
+
+    def opened(self, now: int, partition: Partition) -> None:
+        """A stream can be used."""
+        self._hear(now)
+        for room in self.rooms:
+            room.opened(now, partition)
+
+    def failed(self, now: int, stream: str, why: str) -> None:
+        """A stream cannot be used."""
+        self._hear(now)
+        for room in self.rooms:
+            room.failed(now, stream, why)
+
+    def news(self, now: int, partition: Partition) -> None:
+        """There may be more to read in a stream."""
+        self._hear(now)
+        for room in self.rooms:
+            room.news(now, partition)
+
+    def deadline(self) -> int | None:
+        """When `wake` has something to do."""
+        if self._own:
+            return 0
+        times = [room.deadline() for room in self.rooms]
+        return min((due for due in times if due is not None), default=None)
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+        self._hear(now)
+        for room in self.rooms:
+            room.wake(now)
+
+    def clock_jumped(self, now: int) -> None:
+        """The wall clock was moved by more than a little."""
+        for room in self.rooms:
+            room.clock_jumped(now)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        for room in self.rooms:
+            room.check()
