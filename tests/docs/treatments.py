@@ -7,7 +7,6 @@ is run wherever it stands; `test_snippets.py` holds that.
 # Pages whose blocks of some kinds are run, and compared with what they show, by a test of their own.
 ELSEWHERE = {
     ("README.md", "./dev run &"): "test_snippets.py: test_the_first_message_of_the_readme",
-    ("docs/cli.md", ""): "tests/cli/test_reference.py makes the page",
     ("docs/tutorial.md", ""): "tests/cli/test_tutorial.py types all of it; the first two blocks only install",
     ("docs/recipes.md", ""): "tests/cli/test_recipes.py",
     ("docs/testing.md", "from collections.abc"): "tests/transports/client_loops/test_testing_page.py",
