@@ -31,6 +31,7 @@ PARSED = {
     ("docs/cluster.md", "goqueue cluster health"): "it wants a partition that nobody leads",
     ("docs/cluster.md", "goqueue cluster elect --unclean"): "it wants a partition that nobody leads",
     ("docs/benchmarks.md", "goqueue bench log"): "measuring takes minutes",
+    ("docs/benchmarks.md", "goqueue bench turn"): "measuring takes minutes",
     ("docs/captures.md", "goqueue serve --capture"): "it serves until it is told to stop",
     ("docs/captures.md", "goqueue replay captures-a"): "it wants the captures of a cluster",
     ("docs/captures.md", "goqueue replay --follow"): "it wants the captures of a cluster",
