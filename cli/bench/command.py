@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -42,6 +43,7 @@ _OF_BROKERS = {
     "cluster": ("failover", "handover", "outages", "throughput", "catchup"),
     "capture": ("cost",),
     "hostile": ("attacks",),
+    "turn": ("one", "serve"),
 }
 # By name alone: it lives above this package, which must not import it.
 _SPARK = "goqueue.spark.bench.catalogue"
@@ -157,6 +159,42 @@ def hostile(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool)
     minutes, and up to 200 MB of disk that it gives back.
     """
     _run_beside("hostile", (folder, patterns, as_json), quick=quick)
+
+
+@bench.command()
+@_measured
+@click.option("--profile", is_flag=True, help="Print where the CPU time of turn_one goes, or of what --only names.")
+def turn(folder: Path, quick: bool, patterns: tuple[str, ...], as_json: bool, profile: bool) -> None:
+    """Measure the CPU time of a single publish: in the node, in a node that holds a crowd, in a broker over gRPC.
+
+    The broker runs in a process of its own, on one core; all else runs here, on the others. It takes about three
+    minutes, most of them for making and removing the crowd, and up to 600 MB of disk that it gives back.
+    """
+    if not profile:
+        _run_beside("turn", (folder, patterns, as_json), quick=quick)
+    elif as_json:
+        raise click.UsageError("a profile is for people: leave --json out")
+    else:
+        _profile_turns(folder, patterns or ("turn_one",), QUICK if quick else FULL)
+
+
+def _profile_turns(folder: Path, patterns: Sequence[str], sizes: Sizes) -> None:
+    """Print where the CPU time goes of the figures that are asked for."""
+    from goqueue.cli.bench.turn_profile import profiled
+
+    entries = _chosen(entries_of("turn", sizes), patterns)
+    _, load_cores = split()
+    room = scratch(folder, wanted_bytes(entries, sizes))
+    with kept_to(load_cores), room as place, _progress(len(entries)) as advanced:
+        tables = [
+            profiled(entry.key, Workbench(place, sizes, partial(_advance, advanced, entry.key, done)))
+            for done, entry in enumerate(entries)
+        ]
+    click.echo("\n".join(tables), nl=False)
+
+
+def _advance(advanced: Callable[[str, float], None], key: str, done: int, part: float) -> None:
+    advanced(key, done + part)
 
 
 @bench.command()

@@ -74,10 +74,14 @@ class ServedBroker:
 
 
 @contextmanager
-def served(folder: Path, *options: str) -> Iterator[ServedBroker]:
-    """A broker on the data in `folder`, with options of its command besides, until the block ends."""
+def served(folder: Path, *options: str, profile: Path | None = None) -> Iterator[ServedBroker]:
+    """A broker on the data in `folder`, with options of its command besides, until the block ends.
+
+    With `profile` it runs under cProfile, which writes that file when the broker ends.
+    """
     http_port, grpc_port, metrics_port = _free_ports(3)
-    command = [sys.executable, "-m", "goqueue", "serve", "--data-dir", str(folder / "data"), "--log-level", "warning"]
+    python = [sys.executable] if profile is None else [sys.executable, "-m", "cProfile", "-o", str(profile)]
+    command = [*python, "-m", "goqueue", "serve", "--data-dir", str(folder / "data"), "--log-level", "warning"]
     listeners = ["--http", f":{http_port}", "--grpc", f":{grpc_port}", "--metrics", f":{metrics_port}"]
     said = folder / "broker.log"
     begun = time.perf_counter()

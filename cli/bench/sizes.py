@@ -10,6 +10,20 @@ RECORD_BYTES = 1000
 
 
 @define
+class CrowdSize:
+    """What a crowded node holds."""
+
+    partitions: int
+    groups: int
+    producers: int
+    leases: int
+
+    def __str__(self) -> str:
+        held = f"{self.partitions:,} partitions, {self.groups:,} groups, {self.producers:,} producers"
+        return f"{held}, {self.leases:,} leases"
+
+
+@define
 class Sizes:
     """Amounts of one run; `shared_bytes` is the size of a shared log by its records a batch."""
 
@@ -49,6 +63,10 @@ class Sizes:
     behind_bytes: int
     # Of attacks: how long one lasts, and a reader that is alone.
     attack_seconds: float
+    # Of single turns: publishes a block, blocks, and what a crowded node holds.
+    turns: int
+    turn_blocks: int
+    crowd: CrowdSize
     # Of Spark: records of 1 KB.
     spark_records: int
 
@@ -86,6 +104,9 @@ FULL = Sizes(
     replicated_batches=3_000,
     behind_bytes=GB,
     attack_seconds=15.0,
+    turns=3_000,
+    turn_blocks=15,
+    crowd=CrowdSize(partitions=10_000, groups=1_000, producers=100_000, leases=100_000),
     spark_records=1_000_000,
 )
 QUICK = Sizes(
@@ -121,5 +142,8 @@ QUICK = Sizes(
     replicated_batches=100,
     behind_bytes=8 * MB,
     attack_seconds=1.5,
+    turns=100,
+    turn_blocks=3,
+    crowd=CrowdSize(partitions=120, groups=10, producers=300, leases=1_500),
     spark_records=10_000,
 )

@@ -18,7 +18,7 @@ from goqueue.cli.bench.figures import Bar, Entry, Figure
 from goqueue.cli.bench.machine import describe, file_system, is_in_memory
 from goqueue.cli.bench.scratch import scratch
 from goqueue.cli.bench.shared_log import Snapshot, build
-from goqueue.cli.bench.sizes import FULL, MB, QUICK, Sizes
+from goqueue.cli.bench.sizes import FULL, MB, QUICK, CrowdSize, Sizes
 from goqueue.cli.bench.workbench import BenchError, Timing, Workbench, quantile
 from goqueue.cli.bench.workload import ring
 from goqueue.core.log.config import Fsync, LogConfig
@@ -69,6 +69,9 @@ TINY = Sizes(
     replicated_batches=10,
     behind_bytes=MB,
     attack_seconds=0.5,
+    turns=10,
+    turn_blocks=1,
+    crowd=CrowdSize(partitions=2, groups=1, producers=2, leases=10),
     spark_records=100,
 )
 UNSYNCED = LogConfig(fsync=Fsync.NONE)

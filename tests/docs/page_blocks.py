@@ -1,4 +1,7 @@
-"""The blocks of code on the pages of the documentation: fenced ones, and indented ones."""
+"""The blocks of code on the pages of the documentation: fenced ones, and indented ones.
+
+Not here: docs/cli, whose pages `goqueue.cli.reference` makes of what commands say of themselves, and docs/adr.
+"""
 
 import re
 from collections.abc import Iterator

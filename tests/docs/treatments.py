@@ -7,7 +7,6 @@ is run wherever it stands; `test_snippets.py` holds that.
 # Pages whose blocks of some kinds are run, and compared with what they show, by a test of their own.
 ELSEWHERE = {
     ("README.md", "./dev run &"): "test_snippets.py: test_the_first_message_of_the_readme",
-    ("docs/cli.md", ""): "tests/cli/test_reference.py makes the page",
     ("docs/tutorial.md", ""): "tests/cli/test_tutorial.py types all of it; the first two blocks only install",
     ("docs/recipes.md", ""): "tests/cli/test_recipes.py",
     ("docs/testing.md", "from collections.abc"): "tests/transports/client_loops/test_testing_page.py",
@@ -32,6 +31,7 @@ PARSED = {
     ("docs/cluster.md", "goqueue cluster health"): "it wants a partition that nobody leads",
     ("docs/cluster.md", "goqueue cluster elect --unclean"): "it wants a partition that nobody leads",
     ("docs/benchmarks.md", "goqueue bench log"): "measuring takes minutes",
+    ("docs/benchmarks.md", "goqueue bench turn"): "measuring takes minutes",
     ("docs/captures.md", "goqueue serve --capture"): "it serves until it is told to stop",
     ("docs/captures.md", "goqueue replay captures-a"): "it wants the captures of a cluster",
     ("docs/captures.md", "goqueue replay --follow"): "it wants the captures of a cluster",
