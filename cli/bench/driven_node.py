@@ -13,15 +13,15 @@ from typing import TypeVar
 
 from goqueue import __version__
 from goqueue.cli.bench.workbench import BenchError
+from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.clock import Clock
 from goqueue.core.node import Node
-from goqueue.core.node_options import NodeOptions
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.core.secrets import Secrets
+from goqueue.core.services.secrets import Secrets
 from goqueue.storage.files import FileDisk
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import NodeDisk, Work

@@ -13,7 +13,7 @@ from typing import TypeVar
 from goqueue.cli.bench.driven_node import DrivenNode
 from goqueue.cli.bench.sizes import CrowdSize
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,

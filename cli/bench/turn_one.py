@@ -21,10 +21,10 @@ from goqueue.cli.bench.sizes import CrowdSize, Sizes
 from goqueue.cli.bench.turn_crowd import gather
 from goqueue.cli.bench.workbench import BenchError, Stopwatch, Workbench
 from goqueue.core.records.build import encode
-from goqueue.core.requests.callers import Caller
+from goqueue.core.requests.call import Caller
 from goqueue.core.requests.messages import PublishBatch, Published, PublishReply
 from goqueue.core.requests.topics import CreateTopic, TopicReply
-from goqueue.core.secrets import Secrets
+from goqueue.core.services.secrets import Secrets
 
 TOPIC = "one"
 VALUE_BYTES = 1024

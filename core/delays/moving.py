@@ -234,11 +234,12 @@ class Mover:
 
     def published(self, wall_ms: int, number: int, reply: PublishReply | Refusal) -> Refusal | None:
         """The answer to a write, if it is one of these; the refusal when it was not taken."""
-        if not self._unanswered or self._unanswered[0].number != number:
-            return None
         result = reply.results[0] if isinstance(reply, PublishReply) else reply
         if isinstance(result, Refusal):
-            return result
+            # It comes at once, while what was written before may wait for other replicas.
+            return result if any(one.number == number for one in self._unanswered) else None
+        if not self._unanswered or self._unanswered[0].number != number:
+            return None
         assert isinstance(result, Published)
         written = self._unanswered.popleft()
         written.end_offset = result.offset + len(written.moves)

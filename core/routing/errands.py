@@ -15,16 +15,18 @@ from attrs import define, evolve, field
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.cluster import AlterIsr, LeaveNode, NodeHeartbeat, RegisterNode
 from goqueue.core.requests.internal import AskNode
-from goqueue.core.requests.messages import Publish, Published, PublishReply
-from goqueue.core.requests.refusals import Code, Refusal
+from goqueue.core.requests.messages import Publish, PublishBatch, Published, PublishReply
+from goqueue.core.requests.refusals import Code, Outcome, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.table import is_repeatable
 from goqueue.core.routing.routes import Routes
 
 # These say that a request was not carried out, and that another node can.
 ASTRAY = frozenset((Code.NOT_LEADER, Code.NOT_CONTROLLER, Code.NOT_COORDINATOR))
-# These say that a request was not carried out, and can be later. All others speak of what is the case.
+# These say that a request was not carried out, and can be later.
 _LATER = frozenset((Code.UNAVAILABLE, Code.SHUTTING_DOWN, Code.NOT_ENOUGH_REPLICAS, Code.DISK_FULL))
+# These say of a message that was stored that it is gone by now.
+_GONE = frozenset((Code.TOPIC_NOT_FOUND, Code.PARTITION_NOT_FOUND, Code.TOPIC_REPLACED))
 # Whoever asks these asks again by itself, and better: what it has to say may be another thing by then.
 _IMPATIENT = NodeHeartbeat | RegisterNode | AlterIsr | LeaveNode | AskNode
 _PAUSE_FIRST_NS = 20_000_000
@@ -125,8 +127,19 @@ class Errand:
         if not self.is_in_doubt:
             return reply
         if isinstance(reply, PublishReply):
-            return PublishReply([_doubted(result) for result in reply.results])
-        return _doubted(reply) if isinstance(reply, Refusal) else reply
+            return PublishReply([self._doubted(result) for result in reply.results])
+        return self._doubted(reply) if isinstance(reply, Refusal) else reply
+
+    def _doubted(self, result: Published | Refusal) -> Published | Refusal:
+        """What the last attempt says of something that an earlier one may have done.
+
+        Of a batch no refusal denies that it was stored: a producer that is shut out by now was not at that time. What
+        else is refused as such, and not for now, speaks of what is the case.
+        """
+        if not isinstance(result, Refusal) or result.outcome is not Outcome.NONE:
+            return result
+        is_of_batch = isinstance(self.request, PublishBatch) and result.code not in _GONE
+        return result.in_doubt() if is_of_batch or result.code in ASTRAY | _LATER else result
 
     def news(self, now: int) -> None:
         """The routes are others than when this was held."""
@@ -226,13 +239,6 @@ class PublishErrand(Errand):
         sent = [at for attempt in self.attempts.values() for at in attempt.places]
         assert len({*sent}) == len(sent)
         assert all(self.results[at] is None for at in sent)
-
-
-def _doubted(result: Published | Refusal) -> Published | Refusal:
-    """What the last attempt says of something that an earlier one may have stored."""
-    if isinstance(result, Refusal) and result.code in ASTRAY | _LATER:
-        return result.in_doubt()
-    return result
 
 
 def uncertain(node: str) -> Refusal:

@@ -13,7 +13,7 @@ from goqueue.cli.bench.turn_crowd import gather
 from goqueue.core.requests.groups import ListGroups
 from goqueue.core.requests.queues import MeasureWork, WorkMeasured
 from goqueue.core.requests.topics import ListTopics
-from goqueue.core.secrets import Secrets
+from goqueue.core.services.secrets import Secrets
 from tests.cli.test_bench_broker import _processes_of
 
 BARS = {"turn_one": ["value < 35"], "turn_one_crowded": ["ratio < 1.3"], "serve_one": ["value < 120"]}

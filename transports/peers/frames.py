@@ -3,12 +3,14 @@
     0   4  length of the body
     4   1  kind
     5   1  codec of the body, as in record batches
-    6   2  zero
+    6   2  the lower half of the CRC-32C of the six bytes before
     8   4  CRC-32C of the eight bytes before and of the body as it travels
     12     the body
 
 A body of kind LETTERS is any number of letters, each behind its length in four bytes. All that one turn has for a peer
-is one frame. TCP's own checksum lets one damaged segment in some tens of thousands pass, hence the frames' own.
+is one frame. TCP's own checksum lets one damaged segment in some tens of thousands pass, hence the frames' own. A
+length is believed only by its own check: else a wrong one would have its reader take all that follows, signs of life
+too, for a body of megabytes.
 
 Invariants: whatever comes in, ProtocolError is all that is raised, and no more is allocated than `frame_bytes_max`; a
 body that was handed out is nobody else's memory and is never written to again.
@@ -28,6 +30,9 @@ from goqueue.core.records.varint import Readable
 
 HEADER = struct.Struct(">IBBHI")
 _CHECKED = 8
+# What the check of a header covers: the check itself is behind it.
+_HEAD = struct.Struct(">IBB")
+_CHECK = struct.Struct(">H")
 _SIZE = struct.Struct(">I")
 # What a frame may hold, and what may come out of it.
 FRAME_BYTES_MAX = 64 << 20
@@ -65,7 +70,8 @@ class Frame:
 def framed(kind: Kind, body: Sequence[Readable] = (), codec: Codec = Codec.NONE) -> list[Readable]:
     """The pieces of a frame around a body that is in pieces; none of them is copied."""
     length = sum(map(len, body))
-    head = HEADER.pack(length, kind, codec, 0, 0)[:_CHECKED]
+    head = _HEAD.pack(length, kind, codec)
+    head += _CHECK.pack(_check(head))
     checksum = crc32c(head)
     for piece in body:
         checksum = crc32c(piece, checksum)
@@ -185,9 +191,11 @@ class FrameReader:
 
     def _length(self) -> int:
         length: int
-        length, kind, _, zero, _ = HEADER.unpack_from(self._chunk, self._start)
-        if zero or not Kind.HELLO <= kind <= Kind.PROOF:
-            raise ProtocolError("what came is no frame of a peer")
+        length, kind, _, check, _ = HEADER.unpack_from(self._chunk, self._start)
+        if check != _check(self._chunk[self._start : self._start + _HEAD.size]):
+            raise ProtocolError("what came is no frame of a peer, or its header was damaged on its way")
+        if not Kind.HELLO <= kind <= Kind.PROOF:
+            raise ProtocolError(f"a frame is of the kind {kind}, which is unknown to this release")
         if length > self.frame_bytes_max:
             raise ProtocolError(f"a frame of {length} bytes is longer than {self.frame_bytes_max}")
         return length
@@ -206,6 +214,11 @@ class FrameReader:
             self._chunk[:left] = bytes(self._chunk[self._start : self._end])
             self._start, self._end = 0, left
         assert self._end < len(self._chunk), "a frame that fills the chunk is complete, or is a large one"
+
+
+def _check(head: Readable) -> int:
+    """The check of the beginning of a header."""
+    return crc32c(head) & 0xFFFF
 
 
 def _checked(head: bytes, body: memoryview) -> Frame:

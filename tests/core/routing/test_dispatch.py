@@ -154,7 +154,7 @@ def test_what_a_dead_node_may_have_done_is_not_undone_by_what_others_refuse() ->
     assert refusal.code is Code.OUTCOME_UNKNOWN
 
 
-@pytest.mark.parametrize("code", [Code.NOT_ENOUGH_REPLICAS, Code.UNAVAILABLE, Code.DISK_FULL])
+@pytest.mark.parametrize("code", [Code.NOT_ENOUGH_REPLICAS, Code.UNAVAILABLE, Code.FENCED, Code.INVALID_TIMESTAMP])
 def test_what_a_dead_node_may_have_stored_is_not_undone_by_what_the_next_leader_says_of_the_batch(code: Code) -> None:
     nodes = cluster()
     nodes["b"].parks = nodes["c"].parks = (PublishBatch,)

@@ -1,6 +1,7 @@
 """Frames between nodes: whatever way their bytes come in, what was sent comes out, or one clear error."""
 
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -87,8 +88,23 @@ def test_a_changed_byte_is_noticed(at: int) -> None:
         fed(reader, bytes(content) + bytes(CHUNK), [len(content)])
 
 
+@pytest.mark.parametrize("bit", range(64))
+def test_a_changed_bit_of_a_header_is_noticed_before_anything_is_taken_for_its_body(bit: int) -> None:
+    """A reader that believed a wrong length would take signs of life for parts of a body that never ends."""
+    head = bytearray(joined(framed(Kind.LETTERS, [b"four"])[:1]))
+    head[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(ProtocolError, match="header was damaged"):
+        fed(FrameReader(BYTES_MAX, CHUNK), bytes(head), [HEADER.size])
+
+
+def test_a_kind_that_is_not_known_is_refused() -> None:
+    unknown: Any = 99
+    with pytest.raises(ProtocolError, match="of the kind 99"):
+        fed(FrameReader(BYTES_MAX, CHUNK), joined(framed(unknown)), [HEADER.size])
+
+
 def test_a_frame_that_claims_too_much_is_refused_before_memory_is_taken() -> None:
-    head = HEADER.pack(BYTES_MAX + 1, Kind.LETTERS, 0, 0, 0)
+    head = joined(framed(Kind.LETTERS, [bytes(BYTES_MAX + 1)])[:1])
     with pytest.raises(ProtocolError, match="longer than 1048576"):
         fed(FrameReader(BYTES_MAX, CHUNK), head, [20])
 

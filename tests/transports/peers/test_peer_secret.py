@@ -306,7 +306,7 @@ def test_before_the_proof_nothing_is_read_that_is_larger_than_a_hello() -> None:
     def act(pretender: Pretender) -> None:
         pretender.say_hello()
         pretender.hear_hello()
-        pretender.socket.sendall(HEADER.pack(HELLO_BYTES_MAX + 1, Kind.PROOF, 0, 0, 0))
+        pretender.socket.sendall(framed(Kind.PROOF, [bytes(HELLO_BYTES_MAX + 1)])[0])
 
     pretend(act, f"longer than {HELLO_BYTES_MAX}")
 
