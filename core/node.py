@@ -401,6 +401,7 @@ class Node:
     def clock_moved(self, now: int, wall_ms: int) -> None:
         """A new reading of the wall clock."""
         self.clock.moved(now, wall_ms)
+        self._rooms.stir()
         origin_ms = self.clock.wall_ms(0)
         if abs(origin_ms - self._armed_at_ms) >= _CLOCK_STEP_MS:
             self._armed_at_ms = origin_ms

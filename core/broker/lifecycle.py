@@ -268,8 +268,9 @@ class Attendance:
     def failed(self, now: int, stream: str, why: str) -> None:
         """Streams are no concern of this room."""
 
-    def news(self, now: int, partition: Partition) -> None:
+    def news(self, now: int, partition: Partition) -> bool:
         """Streams are no concern of this room."""
+        return False
 
     def regained(self, now: int) -> None:
         """Do nothing: this room itself decides whether the node may lead."""

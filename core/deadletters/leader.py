@@ -341,8 +341,9 @@ class DeadLeader:
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be used; what is not durable is taken up again when the ledger was read."""
 
-    def news(self, now: int, partition: Partition) -> None:
+    def news(self, now: int, partition: Partition) -> bool:
         """There may be more to read in a stream; what is dead lies where it was read already."""
+        return False
 
     def regained(self, now: int) -> None:
         """This node may lead again. The room repeats at once the requests that were refused meanwhile."""

@@ -378,14 +378,16 @@ class DelayLeader:
             calendar.failed(Side(*side) if side else Side.DATA, why)
             self._busy[slot] = None
 
-    def news(self, now: int, partition: Partition) -> None:
+    def news(self, now: int, partition: Partition) -> bool:
         """There may be more to read in a stream, or more of it is durable."""
         if partition.side is Side.LEDGER:
-            return
+            return False
         slot = partition.topic, partition.number
         calendar = self._calendars.get(slot)
-        if calendar is not None and (partition.side is Side.SCHEDULE or calendar.has_moves):
-            self._busy[slot] = None
+        if calendar is None or (partition.side is Side.DATA and not calendar.has_moves):
+            return False
+        self._busy[slot] = None
+        return True
 
     def regained(self, now: int) -> None:
         """This node may lead again. The room repeats at once the requests that were refused meanwhile."""

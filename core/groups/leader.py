@@ -349,10 +349,9 @@ class GroupLeader:
         topic_ids = {name: each.topic.topic_id for name, each in self._led.topics.items()}
         self.coordinator.topics_changed(now, counts, topic_ids)
 
-    def news(self, now: int, partition: Partition) -> None:
+    def news(self, now: int, partition: Partition) -> bool:
         """There may be more to read in a partition."""
-        if partition.side is Side.DATA:
-            self._polls.news(partition.topic, partition.number)
+        return partition.side is Side.DATA and self._polls.news(partition.topic, partition.number)
 
     def opened(self, now: int, partition: Partition) -> None:
         """A partition was recovered; if it is the journal's, that is read from its start."""

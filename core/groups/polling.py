@@ -141,13 +141,17 @@ class Polls:
 
     # --- what happens
 
-    def news(self, topic: str, partition: int) -> None:
-        """There may be more in a partition."""
+    def news(self, topic: str, partition: int) -> bool:
+        """There may be more in a partition; return whether a poll waits for that."""
         slot = (topic, partition)
-        for key, reader in self._waiting.get(slot, {}).items():
+        waiting = self._waiting.get(slot)
+        if waiting is None:
+            return False
+        for key, reader in waiting.items():
             place, span = reader.places.get(slot), self._ends(topic, partition)
             if place is None or span is None or place.offset < span[1] or self._is_far(slot):
                 self._due[key] = reader
+        return bool(self._due)
 
     def answered(self, number: int, reply: Fetched | FoundOffset | Refusal) -> None:
         """The answer to a read or a search, if it is one of these."""

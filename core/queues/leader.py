@@ -319,10 +319,9 @@ class WorkLeader:
         self._ledgers.failed(now, stream, why)
         self._openings.renew()
 
-    def news(self, now: int, partition: Partition) -> None:
+    def news(self, now: int, partition: Partition) -> bool:
         """There may be more to read in a partition."""
-        if partition.side is Side.DATA:
-            self._ledgers.news(partition)
+        return partition.side is Side.DATA and self._ledgers.news(partition)
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
         """The answer to a wish."""

@@ -264,12 +264,15 @@ class Ledgers:
         halls = [self._polls.halls.get(group) for group in self.books[slot].queues]
         return [hall.desks[slot] for hall in halls if hall is not None and slot in hall.desks]
 
-    def news(self, partition: Partition) -> None:
-        """There may be more to read in a partition."""
+    def news(self, partition: Partition) -> bool:
+        """There may be more to read in a partition; return whether a queue has more."""
+        has_more = False
         for desk in self._desks((partition.topic, partition.number)):
             if desk.end != partition.high_watermark:
                 desk.end = partition.high_watermark
                 self._polls.stir(desk)
+                has_more = True
+        return has_more
 
     def reread(self, now: int, partition: Partition) -> None:
         """A partition was recovered, and may hold less than was read of it."""

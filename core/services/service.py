@@ -5,8 +5,9 @@ more (`Wishes`), and what it keeps lies in streams that it writes and reads so. 
 failed disk or to another node carries the rooms as well: they hear `failed` and `opened`, and begin anew from there.
 What was refused because the node had lost touch with its cluster is asked again when a room hears `regained`.
 
-`Rooms` is where the node meets them: requests and answers are handed to whom they belong, and after every turn each
-room may write and speak. What it says rests on records that are durable, which the room sees to itself.
+`Rooms` is where the node meets them: requests and answers are handed to whom they belong, and after a turn that brought
+any of them something each room may write and speak. What it says rests on records that are durable, which the room sees
+to itself. A turn that concerns no room costs them a look at one flag.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from goqueue.core.services.secrets import Secrets
 
 # What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
 _ROUNDS_MAX = 10_000
+_UNKNOWN = -1
 
 
 @define(eq=False)
@@ -66,8 +68,8 @@ class Room(Protocol):
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream, which maybe never was open, cannot be used until it is opened."""
 
-    def news(self, now: int, partition: Partition) -> None:
-        """There may be more to read in a stream, or less."""
+    def news(self, now: int, partition: Partition) -> bool:
+        """There may be more to read in a stream, or less; return whether that concerns the room."""
 
     def regained(self, now: int) -> None:
         """This node may act as a leader again: what was refused because it might not is worth asking again at once."""
@@ -100,6 +102,10 @@ class Rooms:
     _own: list[tuple[Call, Reply]] = field(factory=list, init=False)
     _topics_differ: bool = field(default=False, init=False)
     _was_in_office: bool = field(default=True, init=False)
+    # Whether a room was told or asked something since all were settled.
+    _is_stirred: bool = field(default=True, init=False)
+    # When a room wants to be woken, since all were settled; `_UNKNOWN` until somebody asks.
+    _due: int | None = field(default=_UNKNOWN, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._by_service = {room.wishes.service: room for room in self.rooms}
@@ -109,6 +115,7 @@ class Rooms:
     def ask(self, now: int, call: Call, request: Request) -> None:
         """Hand a request to the room that takes it."""
         self._hear(now)
+        self._is_stirred = True
         self._by_request[type(request)].ask(now, call, request)
 
     def answered(self, call: Call, reply: Reply) -> None:
@@ -123,6 +130,7 @@ class Rooms:
         """No room is to be asked or told of a topic that it does not know to be gone."""
         if self._topics_differ:
             self._topics_differ = False
+            self._is_stirred = True
             for room in self.rooms:
                 room.topics_changed(now)
         self._look_to_office(now)
@@ -130,18 +138,24 @@ class Rooms:
     def _look_to_office(self, now: int) -> None:
         """No room is to go on as a leader before it knows that this node was none for a while."""
         is_in_office = self._led.is_in_office
-        if is_in_office and not self._was_in_office:
+        if is_in_office == self._was_in_office:
+            return
+        self._was_in_office = is_in_office
+        self._is_stirred = True
+        if is_in_office:
             for room in self.rooms:
                 room.regained(now)
-        self._was_in_office = is_in_office
 
     def attend(self, now: int, perform: Callable[[int, Call, Request], None]) -> None:
         """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
         self._hear(now)
+        if not self._is_stirred and self._is_answered:
+            return
+        self._is_stirred, self._due = False, _UNKNOWN
         for room in self.rooms:
             room.settle(now)
         rounds = 0
-        while not self.is_at_rest:
+        while not self._is_answered:
             rounds += 1
             assert rounds < _ROUNDS_MAX, "a room asks at once for what it was refused"
             own, self._own = self._own, []
@@ -152,35 +166,54 @@ class Rooms:
                 for call, wish in room.wishes.take():
                     perform(now, call, wish)
             self._look_to_office(now)
+            self._is_stirred = False
             for room in self.rooms:
                 room.settle(now)
 
     @property
-    def is_at_rest(self) -> bool:
+    def _is_answered(self) -> bool:
         """Whether no room has asked for anything, or is to hear an answer."""
-        return not self._own and not any(room.wishes.asked for room in self.rooms)
+        if self._own:
+            return False
+        for room in self.rooms:  # noqa: SIM110 - a generator would cost more than the look
+            if room.wishes.asked:
+                return False
+        return True
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no room has anything to do at once."""
+        return not self._is_stirred and self._is_answered
+
+    def stir(self) -> None:
+        """Have all rooms settle in the next turn."""
+        self._is_stirred = True
 
     # --- what all of them hear
 
     def forget(self, call: Call) -> None:
         """Nobody waits for the answer to `call` any more."""
+        self._is_stirred = True
         for room in self.rooms:
             room.forget(call)
 
     def forget_found(self) -> None:
         """Let go of batches that are held in memory."""
+        self._is_stirred = True
         for room in self.rooms:
             room.forget_found()
 
     def opened(self, now: int, partition: Partition) -> None:
         """A stream can be used."""
         self._hear(now)
+        self._is_stirred = True
         for room in self.rooms:
             room.opened(now, partition)
 
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be used."""
         self._hear(now)
+        self._is_stirred = True
         for room in self.rooms:
             room.failed(now, stream, why)
 
@@ -188,23 +221,30 @@ class Rooms:
         """There may be more to read in a stream."""
         self._hear(now)
         for room in self.rooms:
-            room.news(now, partition)
+            if room.news(now, partition):
+                self._is_stirred = True
 
     def deadline(self) -> int | None:
         """When `wake` has something to do."""
         if self._own:
             return 0
-        times = [room.deadline() for room in self.rooms]
-        return min((due for due in times if due is not None), default=None)
+        if self._is_stirred or self._due == _UNKNOWN:
+            times = [room.deadline() for room in self.rooms]
+            self._due = min((due for due in times if due is not None), default=None)
+        return self._due
 
     def wake(self, now: int) -> None:
         """Do what is due."""
         self._hear(now)
-        for room in self.rooms:
-            room.wake(now)
+        due = self.deadline()
+        if due is not None and due <= now:
+            self._is_stirred = True
+            for room in self.rooms:
+                room.wake(now)
 
     def clock_jumped(self, now: int) -> None:
         """The wall clock was moved by more than a little."""
+        self._is_stirred = True
         for room in self.rooms:
             room.clock_jumped(now)
 

@@ -56,6 +56,8 @@ class Alarms(Generic[Key]):
         """The keys whose time has come, in order of their times; they are set no more."""
         come: list[Key] = []
         heap, times = self._heap, self._times
+        if not heap or heap[0][0] > now:
+            return come
         while heap and heap[0][0] <= now:
             at, _, key = heappop(heap)
             if times.get(key) == at:

@@ -4,7 +4,6 @@ import errno
 
 from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC
 from goqueue.core.records.build import encode
-from goqueue.core.requests.call import Caller
 from goqueue.core.requests.groups import (
     CommitOffsets,
     CommittedOffsets,
@@ -28,6 +27,7 @@ from goqueue.core.requests.topics import AlterTopic, CreateTopic, DeleteTopic, D
 from goqueue.storage.jobs import StreamJob
 from goqueue.storage.node_disk import Work
 from goqueue.storage.simulated import SimulatedDisk
+from tests.core.calls import own_call
 from tests.storage.driven_broker import WALL_MS, DrivenBroker
 
 
@@ -151,7 +151,7 @@ def test_a_record_that_is_none_of_a_group_is_refused_by_name() -> None:
     broker = with_messages(disk)
     commit(broker, 2)
     # As a release would leave it that knows other records.
-    broker.node.ask(broker.now, -1_000_000, Caller(), Publish(JOURNAL_TOPIC, [NewRecord(b"else", b"what")]))
+    broker.node._perform(broker.now, own_call(1), Publish(JOURNAL_TOPIC, [NewRecord(b"else", b"what")]))
     broker.settle()
     broker.close()
     refusal = offsets(begun(disk))

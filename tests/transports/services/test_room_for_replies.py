@@ -67,9 +67,11 @@ def test_a_fetch_that_waits_holds_no_room_and_is_given_what_comes(tmp_path: Path
         waiting = threading.Event()
 
         async def let_go() -> None:
-            await until(lambda: served.runtime.waiting_count == 1)
-            assert served.server.buffer_budget.held_bytes == 0
-            waiting.set()
+            try:
+                await until(lambda: served.runtime.waiting_count == 1)
+                assert served.server.buffer_budget.held_bytes == 0
+            finally:
+                waiting.set()
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(served.calls, work)
