@@ -71,7 +71,7 @@ class Node:
         self._plans = Plans(options.node_id, options.partitions_default, options.replication_default, founders)
         self._agreement = self._make_agreement(clock)
         self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
-        self._reads = Reads(self._answer, self.led.is_led)
+        self._reads = Reads(self._answer, self.led)
         self._wishes = Wishes(Service.NODE)
         # The requests of clients that have no answer yet, by number.
         self._clients: dict[int, Call] = {}
@@ -110,8 +110,8 @@ class Node:
             DescribeNode: descriptions.node,
             Publish: self._publishes.publish,
             PublishBatch: self._publishes.publish_batch,
-            Fetch: self._fetch,
-            FindOffset: self._find_offset,
+            Fetch: self._reads.fetch,
+            FindOffset: self._reads.find,
             RollSide: self._streams.roll_side,
             TrimSide: self._streams.trim_side,
             AskNode: self._ask_here,
@@ -254,6 +254,7 @@ class Node:
         """The process is about to end: have others lead what is led here."""
         if self._peering is not None:
             self._peering.leave(now)
+            self._rooms.stir()
 
     @property
     def has_left(self) -> bool:
@@ -268,31 +269,15 @@ class Node:
 
     def _follow(self, now: int) -> None:
         """Make of what has been agreed on what it is to be here."""
+        if not self._agreement.has_news and not self._leading.finished:
+            return
         changed = self._leading.follow(now)
         if self._peering is not None:
             self._peering.follow(now, changed)
+            self._rooms.stir()
         finished, self._leading.finished = self._leading.finished, []
         for request in finished:
             self._wishes.ask(request)
-
-    # --- messages
-
-    def _fetch(self, now: int, call: Call, request: Fetch) -> None:
-        partition = self.led.partition(request.topic, request.partition, request.side)
-        refusal = self.led.replaced(request.topic, request.identity) if request.identity else None
-        if isinstance(partition, Refusal):
-            self._answer(call, refusal or partition)
-        elif refusal is not None:
-            self._answer(call, refusal)
-        else:
-            self._reads.fetch(now, call, partition, request)
-
-    def _find_offset(self, now: int, call: Call, request: FindOffset) -> None:
-        partition = self.led.partition(request.topic, request.partition)
-        if isinstance(partition, Refusal):
-            self._answer(call, partition)
-        else:
-            self._reads.find(now, call, partition, request)
 
     # --- what the driver reports
 
@@ -431,15 +416,23 @@ class Node:
     def take(self, now: int) -> Ready:
         """Everything to be done since the last call."""
         self._attend(now)
-        ready, leading = self._ready, self._leading
-        ready.writes.extend(self._agreement.take(now))
+        ready, leading, agreement = self._ready, self._leading, self._agreement
+        if agreement.is_stirred:
+            ready.writes.extend(agreement.take(now))
+            ready.votes = agreement.take_votes()
         self._follow(now)
         self._publishes.turn()
         ready.writes.extend(self._streams.take(now))
-        ready.letters, ready.votes = self._take_letters(now), self._agreement.take_votes()
-        ready.reads += self._reads.take()
-        ready.compactions, self._upkeep.wanted = self._upkeep.wanted, []
-        ready.opens, leading.opens, ready.removes, leading.removes = leading.opens, [], leading.removes, []
+        if self._peering is not None or agreement.letters:
+            ready.letters = self._take_letters(now)
+        if self._reads.has_wanted:
+            ready.reads += self._reads.take()
+        if self._upkeep.wanted:
+            ready.compactions, self._upkeep.wanted = self._upkeep.wanted, []
+        if leading.opens:
+            ready.opens, leading.opens = leading.opens, []
+        if leading.removes:
+            ready.removes, leading.removes = leading.removes, []
         ready.notes = self._groups.take_notes()
         self._ready = Ready()
         ready.is_last = ready.is_quiet and self._peering is None and self._is_at_rest
@@ -453,8 +446,9 @@ class Node:
     def _attend(self, now: int) -> None:
         """Let the rooms speak and ask until nothing more comes at once."""
         peering = self._peering
-        for call, wish in self._wishes.take():
-            self._perform(now, call, wish)
+        if self._wishes.asked:
+            for call, wish in self._wishes.take():
+                self._perform(now, call, wish)
         self._rooms.attend(now, self._perform)
         while peering is not None and peering.dispatch.settle(now):
             self._rooms.attend(now, self._perform)

@@ -39,6 +39,8 @@ class Publishes:
 
     def turn(self) -> None:
         """The batches that messages without a key went to are written."""
+        if not self._published:
+            return
         for leader in self._published.values():
             leader.turn()
         self._published.clear()
@@ -76,7 +78,7 @@ class Publishes:
         if not request.records:
             self._answer(call, PublishReply([]))
         wall_ms = self._clock.wall_ms(now)
-        later = delayed(wall_ms, request.records, leader.config(Side.DATA).batch_bytes_max)
+        later = delayed(wall_ms, request.records, lambda: leader.config(Side.DATA).batch_bytes_max)
         if later is not None:
             self._publish_later(now, wall_ms, publishing, request, leader, later)
             return

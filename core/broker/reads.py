@@ -21,6 +21,7 @@ from goqueue.core.cluster.plan import deleted, is_own
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
+from goqueue.core.replicas.replica_set import Led
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset, Side
 from goqueue.core.requests.refusals import Code, Refusal
@@ -69,8 +70,7 @@ class Reads:
     """All reads under way in one node."""
 
     _send: Callable[[Call, Reply], None]
-    # Whether a partition is still the one that is led under its name.
-    _is_led: Callable[[Partition], bool]
+    _led: Led
     _wanted: deque[Fetching] = field(factory=deque)
     # Of what was taken since the last `wake`.
     _turn_bytes: int = 0
@@ -82,15 +82,30 @@ class Reads:
 
     # --- requests
 
-    def fetch(self, now: int, call: Call, partition: Partition, fetch: Fetch) -> None:
+    def fetch(self, now: int, call: Call, fetch: Fetch) -> None:
         """Take a fetch."""
+        partition = self._led.partition(fetch.topic, fetch.partition, fetch.side)
+        refusal = self._led.replaced(fetch.topic, fetch.identity) if fetch.identity else None
+        if refusal is not None:
+            self._send(call, refusal)
+            return
+        if isinstance(partition, Refusal):
+            self._send(call, partition)
+            return
         if not 0 < fetch.max_bytes <= _FETCH_BYTES_MAX:
             fetch = evolve(fetch, max_bytes=min(max(fetch.max_bytes, 1), _FETCH_BYTES_MAX))
         deadline = now + min(max(fetch.wait_ns, 0), _WAIT_NS_MAX)
         self._try_fetch(now, WaitingFetch(call, partition, fetch, deadline))
 
-    def find(self, now: int, call: Call, partition: Partition, find: FindOffset) -> None:
+    def find(self, now: int, call: Call, find: FindOffset) -> None:
         """Take a search by time."""
+        partition = self._led.partition(find.topic, find.partition)
+        if isinstance(partition, Refusal):
+            self._send(call, partition)
+        else:
+            self._find(now, call, partition, find)
+
+    def _find(self, now: int, call: Call, partition: Partition, find: FindOffset) -> None:
         if not partition.is_settled:
             self._send(call, partition.nothing(0))
             return
@@ -124,6 +139,11 @@ class Reads:
         self._next_token += 1
         self._pending[self._next_token] = pending
         self._wanted.append(Fetching(self._next_token, pending.read))
+
+    @property
+    def has_wanted(self) -> bool:
+        """Whether the disk is to be asked for something."""
+        return bool(self._wanted)
 
     def take(self) -> list[Fetching]:
         """What the disk is asked for in this turn."""
@@ -231,14 +251,14 @@ class Reads:
     def _is_outdated(self, pending: PendingRead) -> bool:
         """Whether the log was recovered or left since: its files may hold other batches where the read looked."""
         partition = pending.partition
-        return partition.log.incarnation != pending.incarnation or not self._is_led(partition)
+        return partition.log.incarnation != pending.incarnation or not self._led.is_led(partition)
 
     def _again(self, now: int, pending: PendingRead) -> None:
         partition, request = pending.partition, pending.request
-        if not self._is_led(partition):
+        if not self._led.is_led(partition):
             self._send(pending.call, _left(partition))
         elif isinstance(request, FindOffset):
-            self.find(now, pending.call, partition, request)
+            self._find(now, pending.call, partition, request)
         else:
             self._try_fetch(now, WaitingFetch(pending.call, partition, request, pending.deadline))
 

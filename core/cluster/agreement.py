@@ -71,6 +71,7 @@ PlanOf = Callable[[ClusterState, Any, int], Plan]
 _WAITING_MAX = 1000
 _PLANNED_MAX = 256
 _NEVER = 1 << 63
+_UNKNOWN = -1
 _OF_THE_QUORUM = (AddVoter, RemoveVoter, MoveController, Confirm)
 
 
@@ -119,6 +120,11 @@ class Agreement:
         self._asked_count = 0
         self._had_office = False
         self.is_current = False
+        # Whether anything came in since `take` found nothing to do; and since `take_changed` was asked.
+        self.is_stirred = True
+        self.has_news = True
+        # When `wake` has something to do, since the last time that anything came in; `_UNKNOWN` until somebody asks.
+        self._due: int | None = _UNKNOWN
 
     # --- what is known
 
@@ -192,8 +198,14 @@ class Agreement:
 
     # --- what the driver reports
 
+    def _stir(self) -> None:
+        """Something came in."""
+        self.is_stirred = self.has_news = True
+        self._due = _UNKNOWN
+
     def opened(self, now: int, state: LogState, entries: Iterable[Entry], vote: SaveVote | None) -> None:
         """The log was recovered: at first, after its disk failed, or after a cut. Raises QuorumError."""
+        self._stir()
         saved = Vote(vote.term, vote.vote) if vote is not None else Vote()
         is_first, held = self._journal.log is None, [*entries]
         if self._journal.opened(now, state, held, saved, self._founders):
@@ -221,11 +233,13 @@ class Agreement:
 
     def synced(self, now: int, token: SyncToken) -> None:
         """The disk kept a promise about the log."""
+        self._stir()
         self._journal.synced(now, token)
         self._after(now)
 
     def disk_failed(self, now: int, why: str) -> None:
         """The log's disk refused or lost something; whoever waits is told."""
+        self._stir()
         self._journal.disk_failed(now, why)
         refusal = Refusal(Code.UNAVAILABLE, f"the metadata log has lost its disk: {why}", retry_after_ms=1000)
         for pending in self._proposals.failed():
@@ -235,11 +249,13 @@ class Agreement:
 
     def vote_saved(self, now: int, vote: SaveVote) -> None:
         """The disk keeps this vote."""
+        self._stir()
         self._quorum.vote_saved(now, Vote(vote.term, vote.vote))
         self._after(now)
 
     def receive(self, now: int, sender: str, letter: QuorumLetter) -> None:
         """Take a letter of another node, unless its log is another cluster's. Raises ProtocolError."""
+        self._stir()
         if sender == self.node_id:
             raise ProtocolError("a node sends messages under this one's name")
         own = self._quorum.membership.current.origin
@@ -249,16 +265,19 @@ class Agreement:
 
     def peer_lost(self, now: int, peer: str) -> None:
         """The link to a peer broke."""
+        self._stir()
         self._quorum.peer_lost(now, peer)
 
     def peer_gone(self, now: int, peer: str) -> None:
         """The process of a peer is certainly gone."""
+        self._stir()
         self._quorum.peer_gone(now, peer)
 
     # --- requests
 
     def ask(self, now: int, call: Call | None, request: object) -> None:
         """Put a request in line; it is answered when it is agreed on, or will not be."""
+        self._stir()
         if not self._leads and not self._quorum.tuning.is_alone:
             self._answers.append((call, not_controller(self.controller)))
         elif isinstance(request, AddVoter | RemoveVoter | MoveController | Confirm):
@@ -414,11 +433,17 @@ class Agreement:
 
     def deadline(self) -> int | None:
         """When `wake` wants to be called; None while nothing depends on time."""
-        times = [self._quorum.deadline(), self._proposals.deadline()]
-        return min((due for due in times if due is not None and due < _NEVER), default=None)
+        if self._due == _UNKNOWN:
+            times = [self._quorum.deadline(), self._proposals.deadline()]
+            self._due = min((due for due in times if due is not None and due < _NEVER), default=None)
+        return self._due
 
     def wake(self, now: int) -> None:
         """Do what time alone brings about."""
+        due = self.deadline()
+        if not self.is_stirred and (due is None or due > now):
+            return
+        self._stir()
         if self.log is not None:
             self._quorum.wake(now)
             self._answers += self._proposals.expired(now)
@@ -426,13 +451,19 @@ class Agreement:
 
     def take(self, now: int) -> list[Effect]:
         """Everything to be done on the disk since the last call; `letters` and votes are there after it."""
+        if not self.is_stirred:
+            return []
+        self.is_stirred, self.has_news, self._due = False, True, _UNKNOWN
         self.proceed(now)
         self._quorum.flush(now)
         self._answer_asked()
         origin = self._quorum.membership.current.origin
         for to, message in self._quorum.take_letters():
             self.letters.append(Letter(node_of(to), QuorumLetter(self._disk_id, origin, message)))
-        return self._journal.take(now)
+        effects = self._journal.take(now)
+        # Whoever performs them tells nothing of it before they are durable, and there may be more.
+        self.is_stirred = bool(effects)
+        return effects
 
     def take_votes(self) -> list[SaveVote]:
         """The votes to be kept since the last call."""
@@ -447,6 +478,7 @@ class Agreement:
 
     def take_changed(self) -> Changed:
         """What has changed since the last call, as far as this node may act on it."""
+        self.has_news = False
         return self._applied.take_changed() if self.is_current else Changed()
 
     def close(self, now: int) -> None:

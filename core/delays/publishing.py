@@ -4,7 +4,7 @@ A message may say how long it is to be kept back, or until when, not both. A tim
 message that is kept back bears the time it is due as its timestamp.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, evolve, field
 
@@ -62,10 +62,10 @@ class Delayed:
         return HeldBack(publishing, Publish(topic, records, acks), [at for at, _ in sorted(places)])
 
 
-def delayed(wall_ms: int, records: Sequence[NewRecord], bytes_max: int) -> Delayed | None:
+def delayed(wall_ms: int, records: Sequence[NewRecord], bytes_max: Callable[[], int]) -> Delayed | None:
     """What is to be kept back of some messages; None when no delay is asked for in any.
 
-    `bytes_max` is the most that a batch of the topic may have, as the data will take none that is larger.
+    `bytes_max` tells the most that a batch of the topic may have, as the data will take none that is larger.
     """
     if not any(record.delay_ms or record.due_ms is not None for record in records):
         return None
@@ -77,7 +77,7 @@ def delayed(wall_ms: int, records: Sequence[NewRecord], bytes_max: int) -> Delay
         if isinstance(due_ms, Refusal):
             found.refused[at] = due_ms
         elif due_ms > wall_ms:
-            refusal = _too_large(record, due_ms, bytes_max)
+            refusal = _too_large(record, due_ms, bytes_max())
             if refusal is not None:
                 found.refused[at] = refusal
                 continue
