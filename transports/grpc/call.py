@@ -83,11 +83,6 @@ class ServerCall:
         ).replace(b" ", b"").split(b",")
 
     @property
-    def peer(self) -> str:
-        """Who calls, as `host:port`."""
-        return self._exchange.request.peer
-
-    @property
     def codec(self) -> Codec:
         """How messages of this service travel."""
         return self._terms.codec
@@ -96,10 +91,6 @@ class ServerCall:
     def caller(self) -> Caller:
         """On whose behalf the call is."""
         return self._exchange.callers.grpc(self._exchange.request.named)
-
-    def header(self, name: bytes) -> bytes | None:
-        """What the headers of the request of this name (lower case) say, as they came."""
-        return self._exchange.request.header(name)
 
     def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
         """The headers of these names (lower case) that were sent, and no others, as they came."""

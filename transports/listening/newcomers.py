@@ -25,9 +25,6 @@ class Newcomers:
         self._count_max = count_max
         self._present: dict[Newcomer, None] = {}
 
-    def __len__(self) -> int:
-        return len(self._present)
-
     def enter(self, host: str) -> Newcomer:
         """One more has come."""
         newcomer = Newcomer(host)

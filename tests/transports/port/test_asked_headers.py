@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from goqueue.core.requests.callers import Caller
 from goqueue.transports.callers import Callers
 from goqueue.transports.exchange import Exchange
+from goqueue.transports.grpc.call import current_call
 from goqueue.transports.grpc.service import GrpcService
 from goqueue.transports.request_headers import NONE_SENT, RequestHeaders
 from goqueue.transports.rest.exchange import Answer, Question
+from tests.transports.grpc.echo_messages import Parcel
 from tests.transports.grpc.echo_service import Echo
 from tests.transports.serving import Served, in_thread, run, serving
 
@@ -84,6 +86,27 @@ def test_an_application_gets_the_headers_that_it_asks_for_and_no_others(protocol
             }  # fmt: skip
             assert noted.asked[2] == {b"tracestate": b"a=1, b=2", b"x-request-id": b"7"}
             assert all(each is NONE_SENT for each in (noted.asked[1], noted.asked[3]))
+
+    run(scenario)
+
+
+def test_a_method_gets_the_headers_of_its_call_that_it_asks_for() -> None:
+    noted: list[Mapping[bytes, bytes]] = []
+
+    class Asking(Echo):
+        async def unary(self, parcel: Parcel) -> Parcel:
+            noted.append(current_call.get().asked(WANTED))
+            return parcel
+
+    async def scenario() -> None:
+        async with serving(GrpcService([Asking()])) as served:
+
+            def call() -> None:
+                with grpc.insecure_channel(served.target) as channel:
+                    channel.unary_unary("/goqueue.testing.v1.Echo/Unary")(b"", metadata=[*SENT.items()])
+
+            await in_thread(call)
+        assert [set(each) for each in noted] == [{b"authorization", b"x-tenant-id", b"traceparent"}]
 
     run(scenario)
 
