@@ -11,7 +11,6 @@ import os
 import resource
 import secrets
 import signal
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -39,6 +38,7 @@ from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.errors import GoQueueError
 from goqueue.storage.files import FileDisk
 from goqueue.storage.open_log import system_wall_ms
+from goqueue.transports.listening.names import bound, written
 from goqueue.transports.metrics.metered import MeteredBroker
 from goqueue.transports.metrics.meters import BrokerMeters
 from goqueue.transports.metrics.page import MetricsPage
@@ -115,7 +115,7 @@ async def _serve(settings: ServeSettings) -> None:
     open_files = _raise_open_files()
     ports = await _listen(settings)
     capture = settings.capture.begun(settings.data_dir, log.warning) if settings.capture.folder else None
-    options = _node_options(settings, {name: _bound(listeners[0]) for name, listeners in ports.items()})
+    options = _node_options(settings, {name: bound(listeners[0]) for name, listeners in ports.items()})
     post = None
     if settings.cluster is not None:
         post = Correspondence(settings.cluster.network(), ports[INTERNAL.name])
@@ -168,7 +168,7 @@ async def _serve(settings: ServeSettings) -> None:
     log.info("stopped")
 
 
-def _node_options(settings: ServeSettings, bound: dict[str, Address]) -> NodeOptions:
+def _node_options(settings: ServeSettings, addresses: dict[str, Address]) -> NodeOptions:
     return NodeOptions(
         settings.node_id,
         __version__,
@@ -178,7 +178,7 @@ def _node_options(settings: ServeSettings, bound: dict[str, Address]) -> NodeOpt
         session_timeout_ms=settings.session_timeout_ms,
         groups=settings.groups,
         replication_default=settings.replication_default,
-        cluster=settings.cluster.options(bound) if settings.cluster is not None else None,
+        cluster=settings.cluster.options(addresses) if settings.cluster is not None else None,
     )
 
 
@@ -224,9 +224,9 @@ def _suggest(port: int) -> None:
 def _announce(settings: ServeSettings, ports: dict[str, Listeners], milliseconds: float, *, is_empty: bool) -> None:
     scheme = "https" if settings.tls_files else "http"
     schemes = {HTTP.name: f"{scheme}://", GRPC.name: "grpc ", METRICS.name: "metrics http://", INTERNAL.name: "peers "}
-    bound = [f"{schemes[name]}{_written(listeners[0])}" for name, listeners in ports.items()]
-    log.info("node %s is ready after %.0f ms: %s", settings.node_id, milliseconds, ", ".join(bound))
-    port = _bound(ports[HTTP.name][0])[1]
+    places = [f"{schemes[name]}{written(listeners[0])}" for name, listeners in ports.items()]
+    log.info("node %s is ready after %.0f ms: %s", settings.node_id, milliseconds, ", ".join(places))
+    port = bound(ports[HTTP.name][0])[1]
     if settings.http[0] == LOOPBACK:
         log.info("listening on this machine only; --http 0.0.0.0:%d listens to all", port)
     log.info("data is in %s", Path(settings.data_dir).absolute())
@@ -234,16 +234,6 @@ def _announce(settings: ServeSettings, ports: dict[str, Listeners], milliseconds
         log.info("this node is alone: it keeps the only copy of each message; docs/cluster.md adds nodes")
     if is_empty:
         _suggest(port)
-
-
-def _bound(listener: trio.SocketListener) -> Address:
-    host, port, *_ = listener.socket.getsockname()
-    return host, port
-
-
-def _written(listener: trio.SocketListener) -> str:
-    host, port = _bound(listener)
-    return f"[{host}]:{port}" if listener.socket.family == socket.AF_INET6 else f"{host}:{port}"
 
 
 async def _until_told(

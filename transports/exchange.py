@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from goqueue.core.records.varint import Readable
+from goqueue.transports.callers import Callers
 from goqueue.transports.http2.request import GRPC, Headers, Request
 
 Outcome = TypeVar("Outcome")
@@ -33,6 +34,8 @@ class Exchange(Protocol):
     """One request and the means to answer it."""
 
     request: Request
+    # On whose behalf requests of its connection are.
+    callers: Callers
 
     def now(self) -> int:
         """The transport's clock, in monotonic nanoseconds."""

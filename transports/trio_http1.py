@@ -12,9 +12,9 @@ import time
 import trio
 from trio.abc import Stream as ByteStream
 
-from goqueue.core.requests.call import Caller
 from goqueue.transports.answer_room import AnswerRoom, current_room
 from goqueue.transports.buffer_budget import ANSWER_BYTES, BufferShare
+from goqueue.transports.callers import Callers
 from goqueue.transports.http1.connection import Connection, Incoming, Rejection
 from goqueue.transports.http1.gate import overloaded
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits, Room
@@ -54,7 +54,8 @@ class ConnectionDriver:
         self._share = share
         share.cut_stalled = self._cut_stalled
         self._answer_room = AnswerRoom(share.give, self._reserve)
-        self._caller = Caller(client_id=address, protocol="http/1.1", address=address)
+        self._address = address
+        self._callers = Callers(address)
         self._local_host = local_host
         self._connection = Connection(_now(), limits, room)
         self._scope = trio.CancelScope()
@@ -162,7 +163,7 @@ class ConnectionDriver:
         head = incoming.head
         return Question(
             head.method, head.path, head.query, incoming.body,
-            head.headers, head.headers.get(b"host", b""), self._local_host, self._caller,
+            head.headers, head.headers.get(b"host", b""), self._local_host, self._callers.http1(head.headers),
         )  # fmt: skip
 
     def _put(self, answer: Answer) -> None:
@@ -232,7 +233,7 @@ class ConnectionDriver:
         except GONE:
             self.cut()
         except Exception:
-            log.exception("a stream to %s failed", self._caller.client_id)
+            log.exception("a stream to %s failed", self._address)
             self.cut()
         finally:
             self._streaming = None

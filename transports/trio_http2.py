@@ -15,6 +15,7 @@ from trio.abc import Stream as ByteStream
 from goqueue.core.records.varint import Readable
 from goqueue.storage.buffers import BufferPool
 from goqueue.transports.buffer_budget import BufferBudget, BufferShare
+from goqueue.transports.callers import Callers
 from goqueue.transports.exchange import Application
 from goqueue.transports.http2.closing import NEVER_NS
 from goqueue.transports.http2.connection import Connection
@@ -62,6 +63,7 @@ class ConnectionDriver:
         self._application = application
         self._limits = limits
         self._peer = peer
+        self.callers = Callers(peer)
         self._connection = Connection(
             now_ns(), limits, client=application is None, peer=peer, pool=pool, share=self.share
         )

@@ -1,23 +1,16 @@
-"""One port on trio: accepts connections, finds out what each of them speaks, and serves it behind a barrier.
+"""The port of clients on trio: HTTP/1.1 and HTTP/2 behind one listener, and what all their connections share.
 
-What is decided here: how many connections there may be, in all and from one address, how long a TLS handshake and the
-first bytes may take, and how the server goes: it stops accepting, warns every connection, and gives what is in flight
-some time.
-
-A port with an edge for plain HTTP speaks HTTP/1.1 and HTTP/2. A client of HTTP/2 says so in its first 24 bytes, with
-TLS or without; whatever differs from them is HTTP/1.1, unless TLS has agreed on HTTP/2.
+A port with an edge for plain HTTP speaks both. A client of HTTP/2 says so in its first 24 bytes, with TLS or without;
+whatever differs from them is HTTP/1.1, unless TLS has agreed on HTTP/2. How connections come to be and end is the
+listener's (`listening`); decided here is how much memory they may take together, and who is served with suspicion.
 """
 
-import logging
-import socket
 import ssl
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import trio
 from attrs import define, field
-from trio.abc import Stream as ByteStream
 
 from goqueue.storage.buffers import BufferPool
 from goqueue.transports.buffer_budget import BufferBudget, BufferShare
@@ -25,6 +18,10 @@ from goqueue.transports.exchange import Application, by_content_type, not_found
 from goqueue.transports.http1.limits import Http1Limits, Room
 from goqueue.transports.http2.frames import PREFACE, READ_BUFFER_BYTES
 from goqueue.transports.http2.limits import SECOND_NS, Limits
+from goqueue.transports.listening.limits import ListenerLimits
+from goqueue.transports.listening.listener import Listener
+from goqueue.transports.listening.names import host_in
+from goqueue.transports.listening.protocols import Accepted, Conversation, WireProtocol
 from goqueue.transports.offenders import Offenders
 from goqueue.transports.rest.application import RestApplication
 from goqueue.transports.rest.edge import Edge
@@ -38,12 +35,6 @@ from goqueue.transports.trio_parking import Parking, now_ns
 
 # Connections that are being read from share these; beyond, each buffer is made afresh.
 BUFFERS_MAX = 64
-# The system takes no more for a client than this beyond what is on its way: otherwise megabytes of answers are made for
-# one that reads none, before a write has to wait.
-UNSENT_BYTES_MAX = 256 << 10
-_TCP_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25 if sys.platform == "linux" else None)
-
-log = logging.getLogger(__name__)
 
 
 @define(frozen=True)
@@ -64,13 +55,43 @@ class ServerLimits:
     connection: Limits = field(factory=Limits)
     http1: Http1Limits = field(factory=Http1Limits)
 
+    @property
+    def listener(self) -> ListenerLimits:
+        """What concerns connections before they speak."""
+        return ListenerLimits(
+            connections_max=self.connections_max,
+            connections_per_address_max=self.connections_per_address_max,
+            handshake_ns=self.handshake_ns,
+            silence_ns=self.http1.idle_ns,
+            opening_ns=self.http1.head_ns,
+            read_bytes=self.http1.read_bytes,
+        )
 
-@define
-class _Address:
-    """What one address has here."""
 
-    room: Room
-    connections: int = 0
+class _Rooms:
+    """Rooms for what the connections of each address have on its way in, within the room of all."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.whole = Room(bytes_max)
+        self._by_host: dict[str, tuple[Room, int]] = {}
+
+    def of(self, host: str) -> Room:
+        """The room of an address that has connections."""
+        return self._by_host[host][0]
+
+    def enter(self, host: str) -> Room:
+        """The room for one more connection from an address."""
+        room, count = self._by_host.get(host) or (Room(self.whole.bytes_max // 2, self.whole), 0)
+        self._by_host[host] = room, count + 1
+        return room
+
+    def leave(self, host: str) -> None:
+        """One of an address's connections has ended."""
+        room, count = self._by_host.pop(host)
+        if count > 1:
+            self._by_host[host] = room, count - 1
+        else:
+            assert not room.used, "what an address had in flight goes with its last connection"
 
 
 class Server:
@@ -95,58 +116,48 @@ class Server:
         if self._edge is not None:
             plain = RestApplication(self._edge, self._limits.http1, self._room_of, self._host_of)
             self._application = plain if application is None else by_content_type(application, plain)
-        self._tls = tls
-        if tls is not None:
-            self.renew_tls(tls)
-        self._room = Room(self._limits.bytes_in_flight_max)
+        protocols = [WireProtocol(self._begin_http2, "h2", PREFACE)]
+        if self._edge is not None:
+            protocols.append(WireProtocol(self._begin_http1, "http/1.1"))
+        self._listener = Listener(protocols, self._limits.listener, tls=tls)
+        self._rooms = _Rooms(self._limits.bytes_in_flight_max)
         self._pressed = Parking()
         self.buffer_budget = BufferBudget(self._limits.buffer_bytes_max, self._pressed.wake)
         self._buffers = BufferPool(READ_BUFFER_BYTES, BUFFERS_MAX)
-        self._addresses: dict[str, _Address] = {}
         self._offenders = Offenders()
         # Which of this machine's addresses each connection arrived at, by the peer's address.
         self._arrived_at: dict[str, str] = {}
-        self._connection_count = 0
-        # In the order in which they came, so that a simulated server ends them in the same order every time.
-        self._drivers: dict[Http1Driver | Http2Driver, None] = {}
-        self._undecided: dict[trio.CancelScope, None] = {}
-        self._accepting = trio.CancelScope()
-        self._draining = False
-        self._emptied = trio.Event()
+        self._http2_drivers: dict[Http2Driver, None] = {}
 
     @property
     def connection_count(self) -> int:
         """How many connections there are."""
-        return self._connection_count
+        return self._listener.connection_count
 
     @property
     def bytes_in_flight(self) -> int:
         """Bytes of plain HTTP on their way in."""
-        return self._room.used
+        return self._rooms.whole.used
 
     @property
     def held_bytes(self) -> int:
         """What connections of HTTP/2 keep in memory for their peers, in and out."""
-        return sum(driver.held_bytes for driver in self._drivers if isinstance(driver, Http2Driver))
+        return sum(driver.held_bytes for driver in self._http2_drivers)
 
     def renew_tls(self, tls: ssl.SSLContext) -> None:
         """Welcome whoever comes from here on with this key and these certificates."""
-        tls.set_alpn_protocols(["h2"] if self._edge is None else ["h2", "http/1.1"])
-        self._tls = tls
+        self._listener.renew_tls(tls)
 
     async def serve(
         self,
-        listeners: Sequence[trio.SocketListener],
+        sockets: Sequence[trio.SocketListener],
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         """Serve until `drain` has ended, or until cancelled."""
         async with trio.open_nursery() as sweeping:
             sweeping.start_soon(self._sweep)
-            async with trio.open_nursery() as nursery:
-                with self._accepting:
-                    task_status.started()
-                    await trio.serve_listeners(self._welcome, list(listeners), handler_nursery=nursery)
+            await self._listener.serve(sockets, task_status=task_status)
             sweeping.cancel_scope.cancel()
 
     async def _sweep(self) -> None:
@@ -160,150 +171,65 @@ class Server:
 
     async def drain(self, grace_ns: int) -> None:
         """Accept no more; warn every connection; return when all are gone, or when the time is up and they are cut."""
-        self._draining = True
         if self._edge is not None:
             self._edge.leave()
-        self._accepting.cancel()
-        for scope in self._undecided:
-            scope.cancel()
-        for driver in list(self._drivers):
-            driver.drain()
-        with trio.move_on_after(grace_ns / SECOND_NS):
-            while self._connection_count:
-                self._emptied = trio.Event()
-                await self._emptied.wait()
-        self.cut()
+        await self._listener.drain(grace_ns)
 
     def cut(self) -> None:
         """End every connection now."""
-        for driver in list(self._drivers):
-            driver.cut()
-
-    async def _welcome(self, stream: trio.SocketStream) -> None:
-        """Serve a connection and let nothing of it out: neither its errors nor its socket."""
-        address = peer_address(stream)
-        try:
-            with self._entered(_host(address)) as admitted:
-                if admitted:
-                    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                    if _TCP_NOTSENT_LOWAT is not None:
-                        stream.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, UNSENT_BYTES_MAX)
-                    await self._converse(stream, address)
-        except Exception:
-            log.exception("a connection from %s failed", address)
-        finally:
-            await trio.aclose_forcefully(stream)
-
-    @contextmanager
-    def _entered(self, host: str) -> Iterator[bool]:
-        """Count a connection while it is there; whether it may stay."""
-        limits = self._limits
-        visitor = self._addresses.get(host)
-        if visitor is None:
-            visitor = self._addresses[host] = _Address(Room(limits.bytes_in_flight_max // 2, self._room))
-        visitor.connections += 1
-        self._connection_count += 1
-        try:
-            within = self._connection_count <= limits.connections_max
-            yield within and visitor.connections <= limits.connections_per_address_max and not self._draining
-        finally:
-            self._connection_count -= 1
-            visitor.connections -= 1
-            if not visitor.connections:
-                assert not visitor.room.used, "what an address had in flight goes with its last connection"
-                del self._addresses[host]
-            self._emptied.set()
+        self._listener.cut()
 
     def _room_of(self, address: str) -> Room:
-        return self._addresses[_host(address)].room
+        return self._rooms.of(host_in(address))
 
     def _host_of(self, address: str) -> str:
         return self._arrived_at.get(address, "")
 
-    async def _converse(self, stream: trio.SocketStream, address: str) -> None:
-        secured = stream if self._tls is None else await self._secure(stream, self._tls)
-        if secured is None:
-            return
-        is_http2 = self._edge is None or _agreed_on_http2(secured)
-        received = b"" if is_http2 else await self._first_bytes(secured)
-        if received is None:
-            return
-        driver: Http1Driver | Http2Driver
-        self._arrived_at[address] = host = local_host(stream)
-        share = BufferShare(self.buffer_budget, self._limits.connection_buffer_bytes_max)
-        peer_host = _host(address)
-        if self._edge is None or is_http2 or received.startswith(PREFACE):
-            limits = self._limits.connection
-            if self._offenders.has(now_ns(), peer_host):
-                limits = limits.suspicious()
-            driver = Http2Driver(secured, self._application, limits, address, self._buffers, share)
-        else:
-            room = self._room_of(address)
-            driver = Http1Driver(secured, self._edge, self._limits.http1, room, share, address, host)
-        self._drivers[driver] = None
-        if self._draining:
-            driver.drain()
+    def _share(self) -> BufferShare:
+        return BufferShare(self.buffer_budget, self._limits.connection_buffer_bytes_max)
+
+    async def _begin_http1(self, accepted: Accepted) -> Conversation:
+        assert self._edge is not None
+        room = self._rooms.enter(accepted.host)
+        driver = Http1Driver(
+            accepted.stream, self._edge, self._limits.http1, room, self._share(), accepted.remote, accepted.local_host
+        )
+        return _Conversation(driver, accepted.received, partial(self._rooms.leave, accepted.host))
+
+    async def _begin_http2(self, accepted: Accepted) -> Conversation:
+        limits = self._limits.connection
+        if self._offenders.has(now_ns(), accepted.host):
+            limits = limits.suspicious()
+        driver = Http2Driver(accepted.stream, self._application, limits, accepted.remote, self._buffers, self._share())
+        self._rooms.enter(accepted.host)
+        self._arrived_at[accepted.remote] = accepted.local_host
+        self._http2_drivers[driver] = None
+        return _Conversation(driver, accepted.received, partial(self._ended_http2, driver, accepted))
+
+    def _ended_http2(self, driver: Http2Driver, accepted: Accepted) -> None:
+        del self._http2_drivers[driver]
+        self._arrived_at.pop(accepted.remote, None)
+        self._rooms.leave(accepted.host)
+        if driver.has_flooded:
+            self._offenders.note(now_ns(), accepted.host)
+
+
+@define(eq=False)
+class _Conversation:
+    """See Conversation; a connection of either protocol."""
+
+    _driver: Http1Driver | Http2Driver
+    _received: bytes
+    _ended: Callable[[], None]
+
+    async def run(self) -> None:
         try:
-            await driver.run(received)
+            await self._driver.run(self._received)
         finally:
-            self._drivers.pop(driver, None)
-            self._arrived_at.pop(address, None)
-            if isinstance(driver, Http2Driver) and driver.has_flooded:
-                self._offenders.note(now_ns(), peer_host)
+            self._ended()
 
-    async def _first_bytes(self, stream: ByteStream) -> bytes | None:
-        """As many bytes as tell what is spoken; None when none come in time, or nobody asks for anything."""
-        limits = self._limits.http1
-        received = b""
-        with trio.move_on_after(limits.idle_ns / SECOND_NS) as scope:
-            self._undecided[scope] = None
-            try:
-                while len(received) < len(PREFACE) and PREFACE.startswith(received):
-                    more = await stream.receive_some(limits.read_bytes)
-                    if not more:
-                        return None
-                    if not received:
-                        scope.deadline = trio.current_time() + limits.head_ns / SECOND_NS
-                    received += more
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return None
-            finally:
-                self._undecided.pop(scope, None)
-        return None if scope.cancelled_caught else received
+    def drain(self) -> None:
+        self._driver.drain()
 
-    async def _secure(self, stream: trio.SocketStream, tls: ssl.SSLContext) -> ByteStream | None:
-        """The stream under TLS; None for a peer that does not manage it in time, or speaks nothing we do."""
-        secured = trio.SSLStream(stream, tls, server_side=True, https_compatible=True)
-        try:
-            with trio.fail_after(self._limits.handshake_ns / SECOND_NS):
-                await secured.do_handshake()
-        except (trio.BrokenResourceError, trio.TooSlowError):
-            return None
-        return None if self._edge is None and not _agreed_on_http2(secured) else secured
-
-
-def _agreed_on_http2(stream: ByteStream) -> bool:
-    return isinstance(stream, trio.SSLStream) and stream.selected_alpn_protocol() == "h2"
-
-
-def _host(address: str) -> str:
-    return address.rpartition(":")[0]
-
-
-def peer_address(stream: trio.SocketStream) -> str:
-    """Who is at the other end, as `host:port`; empty for what has no name, or has gone."""
-    try:
-        name = stream.socket.getpeername()
-    except OSError:
-        return ""
-    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
-
-
-def local_host(stream: trio.SocketStream) -> str:
-    """The address of this machine that a connection arrived at; empty for one that has gone."""
-    try:
-        name = stream.socket.getsockname()
-    except OSError:
-        return ""
-    return str(name[0]) if isinstance(name, tuple) else ""
+    def cut(self) -> None:
+        self._driver.cut()

@@ -127,10 +127,11 @@ class TrioStream:
 class TrioExchange(TrioStream):
     """An exchange over a stream that a peer opened; `scope` is cancelled when the stream is gone."""
 
-    __slots__ = ("_patience", "scope")
+    __slots__ = ("_patience", "callers", "scope")
 
     def __init__(self, driver: "ConnectionDriver", stream: Stream) -> None:
         super().__init__(driver, stream)
+        self.callers = driver.callers
         self.scope = trio.CancelScope()
         self._patience: trio.CancelScope | None = None
 

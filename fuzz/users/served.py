@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from goqueue.core.records.varint import Readable
 from goqueue.fuzz.users.turns import pause, within
 from goqueue.transports.buffer_budget import BufferShare
+from goqueue.transports.callers import Callers
 from goqueue.transports.client.fibers import Fiber, FiberParking, Interruption
 from goqueue.transports.exchange import Outcome
 from goqueue.transports.http2.connection import Connection
@@ -38,6 +39,7 @@ class SimulatedExchange:
         self._turns = served.front.turns
         self._stream = stream
         self.request = stream.request
+        self.callers = served.callers
         self._reading = self._turns.parking()
         self._writing = self._turns.parking()
         self._patience: tuple[Fiber, Interruption] | None = None
@@ -245,6 +247,7 @@ class Served:
         self._wire = wire
         self.share = BufferShare(front.budget, front.budget.bytes_max)
         self.share.cut_stalled = self._cut_stalled
+        self.callers = Callers(wire.program)
         self._connection = Connection(front.now(), LIMITS, peer=wire.program, share=self.share)
         self._exchanges: dict[int, SimulatedExchange] = {}
         self._is_kicked = False

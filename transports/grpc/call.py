@@ -8,7 +8,7 @@ within the read that brought it, `put` queues a reply without a task that waits,
 to the method.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.call import Caller
 from goqueue.transports.exchange import Exchange, Parking
 from goqueue.transports.grpc.codec import Codec
 from goqueue.transports.grpc.compression import ACCEPTED, ASIDE_BYTES, WORTHWHILE_BYTES, deflate, inflate
@@ -82,18 +83,18 @@ class ServerCall:
         ).replace(b" ", b"").split(b",")
 
     @property
-    def peer(self) -> str:
-        """Who calls, as `host:port`."""
-        return self._exchange.request.peer
-
-    @property
     def codec(self) -> Codec:
         """How messages of this service travel."""
         return self._terms.codec
 
-    def header(self, name: bytes) -> bytes | None:
-        """The first header of the request by this name (lower case), as it came."""
-        return self._exchange.request.header(name)
+    @property
+    def caller(self) -> Caller:
+        """On whose behalf the call is."""
+        return self._exchange.callers.grpc(self._exchange.request.named)
+
+    def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
+        """The headers of these names (lower case) that were sent, and no others, as they came."""
+        return self._exchange.request.asked(names)
 
     @property
     def metadata(self) -> list[tuple[bytes, bytes]]:

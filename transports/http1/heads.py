@@ -13,6 +13,7 @@ from attrs import define
 
 from goqueue.transports.http1.gate import bad, check_head
 from goqueue.transports.http1.limits import Http1Limits
+from goqueue.transports.request_headers import RequestHeaders
 
 REMEMBERED_BYTES_MAX = 4 << 10
 LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,15})[ \t]*\r\n", re.IGNORECASE)
@@ -21,12 +22,12 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 @define
 class Head:
-    """What the head of a request says; header names are in lower case, and repeated ones joined with commas."""
+    """What the head of a request says."""
 
     method: str
     path: str
     query: str
-    headers: dict[bytes, bytes]
+    headers: RequestHeaders
     length: int
     is_chunked: bool
     keeps_alive: bool
@@ -84,9 +85,7 @@ def _read(head: bytes) -> Head:
         raise bad(f"the request cannot be read: {error}", "headers") from None
     if not isinstance(request, h11.Request):
         raise bad("the request cannot be read", "headers")
-    headers: dict[bytes, bytes] = {}
-    for name, text in request.headers:
-        headers[name] = headers[name] + b", " + text if name in headers else text
+    headers = RequestHeaders([*request.headers])
     path, query = _cut_target(request.target)
     is_old = request.http_version < b"1.1"
     return Head(

@@ -5,9 +5,13 @@ headers go nowhere else; all others pass h2's full validation (16 us), because t
 and other protocols.
 """
 
+from collections.abc import Mapping
+
 from attrs import define, field
 from h2.exceptions import ProtocolError as H2ProtocolError
 from h2.utilities import HeaderValidationFlags, validate_headers
+
+from goqueue.transports.request_headers import RequestHeaders
 
 # A tuple is a constant that is worth remembering, a list is used once. Both hold pairs of bytes.
 Headers = tuple[tuple[bytes, bytes], ...] | list[tuple[bytes, bytes]]
@@ -30,18 +34,22 @@ class Request:
     authority: bytes
     headers: list[tuple[bytes, bytes]]
     peer: str = ""
-    # The first of each name; a request that is known by heart is asked again and again.
-    _named: dict[bytes, bytes] | None = field(default=None, init=False, eq=False, repr=False)
+    # A request that is known by heart is asked again and again.
+    _named: RequestHeaders | None = field(default=None, init=False, eq=False, repr=False)
 
     @property
-    def named(self) -> dict[bytes, bytes]:
-        """The headers by their names in lower case; of several of one name the first."""
+    def named(self) -> RequestHeaders:
+        """The headers by their names in lower case."""
         if self._named is None:
-            self._named = dict(reversed(self.headers))
+            self._named = RequestHeaders(self.headers)
         return self._named
 
+    def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
+        """The headers of these names (lower case) that were sent, and no others."""
+        return self.named.asked(names)
+
     def header(self, name: bytes) -> bytes | None:
-        """The first header of this name (lower case), if there is one."""
+        """What the headers of this name (lower case) say, if there are any."""
         return self.named.get(name)
 
     @property

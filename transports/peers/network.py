@@ -11,7 +11,6 @@ another one to report; of those who call and are no peers, one sentence a second
 
 import logging
 import random
-import socket
 import ssl
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -25,16 +24,19 @@ from goqueue.core.errors import GoQueueError, ProtocolError
 from goqueue.core.ready import Letter
 from goqueue.core.records.batch import Codec
 from goqueue.core.records.varint import Readable
+from goqueue.transports.listening.listener import Listener
+from goqueue.transports.listening.names import host_in
+from goqueue.transports.listening.protocols import Accepted, Conversation, WireProtocol
 from goqueue.transports.peers.addresses import PeerAddress, parse_peer
 from goqueue.transports.peers.connection import Connection, PeerLimits, Terms
 from goqueue.transports.peers.greeting import Greeting, Refused
 from goqueue.transports.peers.hello import CODECS, Hello, agreed_version, clocks_apart, disagreement, is_itself
-from goqueue.transports.peers.hosts import host_of, hosts_of
+from goqueue.transports.peers.hosts import host_of, hosts_of, normal
 from goqueue.transports.peers.inbox import Inbox
 from goqueue.transports.peers.meters import PeerMeters
 from goqueue.transports.peers.parting import Parting
+from goqueue.transports.peers.port import CalledConversation, listener_limits, place_of, socket_options
 from goqueue.transports.peers.secret import ClusterSecrets
-from goqueue.transports.peers.strangers import Strangers
 from goqueue.transports.peers.tls import PeerTls
 from goqueue.transports.report_limit import ReportLimit
 
@@ -93,6 +95,8 @@ class Network:
         self._known = [*known]
         self._limits = limits or PeerLimits()
         self._tls = tls
+        # Those that were renewed last: a handshake may have begun with them.
+        self._tls_before: PeerTls | None = None
         self._secrets = secrets
         self._compression = compression
         self._report = report
@@ -109,7 +113,7 @@ class Network:
         self._partings: dict[str, Parting] = {}
         # Addresses at which this node has found itself.
         self._own_places: set[str] = set()
-        self._strangers = Strangers(self._limits.strangers_max)
+        self._listener: Listener | None = None
         self._inbox = Inbox(self._limits.inbox_bytes_max)
         self._notes: dict[str, str] = {}
         self._pauses = pauses or random.Random()  # noqa: S311 - nobody gains by knowing when a call comes
@@ -167,18 +171,27 @@ class Network:
     ) -> None:
         """Call and be called until cancelled."""
         self._home = home
+        tls = self._tls.called if self._tls is not None else None
+        self._listener = Listener(
+            [WireProtocol(self._greet_caller)],
+            listener_limits(self._limits),
+            tls=tls,
+            turned_away=self._turn_caller_away,
+        )
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             for place in self._known:
                 self.find(place)
             if listeners:
-                nursery.start_soon(partial(trio.serve_listeners, self._welcome, [*listeners]))
+                nursery.start_soon(self._listener.serve, listeners)
             task_status.started()
             await trio.sleep_forever()
 
     def renew_tls(self, tls: PeerTls | None) -> None:
         """Greet whoever comes or is called from here on with these; connections that are there keep what they have."""
-        self._tls = tls
+        self._tls_before, self._tls = self._tls, tls
+        if self._listener is not None:
+            self._listener.renew_tls(tls.called if tls is not None else None)
 
     def renew_secrets(self, secrets: ClusterSecrets | None) -> None:
         """Greet whoever comes or is called from here on with these; connections that are there stay."""
@@ -254,7 +267,9 @@ class Network:
         stream: trio.SocketStream | None = None
         try:
             with trio.fail_after(self._limits.dial_s):
-                stream = _tuned(await trio.open_tcp_stream(place.host, place.port), self._limits)
+                stream = await trio.open_tcp_stream(place.host, place.port)
+                for option in socket_options(self._limits):
+                    stream.setsockopt(*option)
             greeting, peer = await self._greet_there(stream, place)
         except _Itself:
             self._own_places.add(place.place)
@@ -266,7 +281,7 @@ class Network:
             return self._limits.pause_refused_s if isinstance(error, Refused | ProtocolError) else 0
         else:
             call.node_id = peer.node_id
-            await self._serve(greeting, peer, str(place), host_of(stream))
+            await self._serve(self._connection(greeting, peer, host_of(stream)), str(place))
         finally:
             if stream is not None:
                 await trio.aclose_forcefully(stream)
@@ -298,48 +313,46 @@ class Network:
 
     # --- who calls
 
-    async def _welcome(self, stream: trio.SocketStream) -> None:
-        """Greet whoever calls, and let nothing of it out: neither its errors nor its socket."""
-        place = _place_of(stream)
+    async def _greet_caller(self, accepted: Accepted) -> Conversation | None:
+        """Greet whoever calls; nothing comes of one that is no peer."""
         try:
-            found = await self._greet_stranger(stream)
-            if found is not None:
-                greeting, peer = found
-                if peer.internal:
-                    self._note_place(peer.node_id, peer.internal)
-                await self._serve(greeting, peer, place, host_of(stream))
+            with trio.fail_at(accepted.since_s + self._limits.hello_s):
+                greeting, peer = await self._greet_here(accepted.stream)
         except _Itself:
-            return
+            return None
         except _FAILURES as error:
-            self._turn_away(place.rpartition(":")[0], error, self._of_strangers.say)
-        finally:
-            await trio.aclose_forcefully(stream)
+            self._turn_caller_away(accepted.remote, error)
+            return None
+        if peer.internal:
+            self._note_place(peer.node_id, peer.internal)
+        connection = self._connection(greeting, peer, normal(accepted.host))
+        return CalledConversation(connection, partial(self._serve_caller, connection, accepted.remote))
 
-    async def _greet_stranger(self, stream: trio.SocketStream) -> tuple[Greeting, Hello] | None:
-        """Greet somebody of whom nothing is known; None where it had to make room for others."""
-        stranger = self._strangers.enter(host_of(stream))
+    async def _serve_caller(self, connection: Connection, remote: str) -> None:
         try:
-            with stranger.scope:
-                return await self._greet_here(_tuned(stream, self._limits))
-        finally:
-            self._strangers.leave(stranger)
-        self.meters.connections_refused += 1
-        return None
+            await self._serve(connection, place_of(remote))
+        except _FAILURES as error:
+            self._turn_caller_away(remote, error)
 
-    async def _greet_here(self, stream: trio.SocketStream) -> tuple[Greeting, Hello]:
-        tls, binding = self._tls, b""
+    def _turn_caller_away(self, remote: str, error: Exception | None) -> None:
+        """See TurnedAway."""
+        if error is None:
+            self.meters.connections_refused += 1
+        else:
+            self._turn_away(host_in(place_of(remote)), error, self._of_strangers.say)
 
+    async def _greet_here(self, stream: Stream) -> tuple[Greeting, Hello]:
         def judge(other: Hello) -> str:
             return self._judged(self._home.hello(), other, "")
 
-        with trio.fail_after(self._limits.hello_s):
-            secured: Stream = stream
-            if tls is not None:
-                secured = trio.SSLStream(stream, tls.called, server_side=True)
-                await secured.do_handshake()
-                binding = tls.binding(secured, calls=False)
-            greeting = Greeting(secured, self._limits.frame_bytes_max, self._secrets, binding)
-            return greeting, await greeting.answer(self._home.hello, judge)
+        greeting = Greeting(stream, self._limits.frame_bytes_max, self._secrets, self._binding_of(stream))
+        return greeting, await greeting.answer(self._home.hello, judge)
+
+    def _binding_of(self, stream: Stream) -> bytes:
+        for tls in (self._tls, self._tls_before):
+            if tls is not None and isinstance(stream, trio.SSLStream) and stream.context is tls.called:
+                return tls.binding(stream, calls=False)
+        return b""
 
     def _judged(self, own: Hello, other: Hello, expected: str) -> str:
         """Why a node cannot be a peer of this one; empty where it can. Raises _Itself."""
@@ -368,16 +381,18 @@ class Network:
 
     # --- connections
 
-    async def _serve(self, greeting: Greeting, peer: Hello, place: str, host: str) -> None:
-        """Carry letters until the connection ends; it counts as one to that peer meanwhile."""
-        own = self._home.hello()
+    def _connection(self, greeting: Greeting, peer: Hello, host: str) -> Connection:
         codec = CODECS[self._compression] if self._compression in peer.codecs else Codec.NONE
-        terms = Terms(agreed_version(own, peer), codec)
-        connection = Connection(greeting, peer, terms, self._take, self._limits, self.meters, self._inbox, host)
+        terms = Terms(agreed_version(self._home.hello(), peer), codec)
+        return Connection(greeting, peer, terms, self._take, self._limits, self.meters, self._inbox, host)
+
+    async def _serve(self, connection: Connection, place: str) -> None:
+        """Carry letters until the connection ends; it counts as one to that peer meanwhile."""
+        peer = connection.peer
         node_id = peer.node_id
         try:
             self._enter(node_id, connection)
-            warning = clocks_apart(own, peer)
+            warning = clocks_apart(self._home.hello(), peer)
             if warning:
                 self._say(f"clock of {node_id}", warning)
             self._notes.pop(place, None)
@@ -435,21 +450,6 @@ def _is_refused(error: BaseException | None) -> bool:
     return isinstance(error, ConnectionRefusedError) or (
         isinstance(error, OSError) and not error.errno and _is_refused(error.__cause__)
     )
-
-
-def _tuned(stream: trio.SocketStream, limits: PeerLimits) -> trio.SocketStream:
-    """A stream whose small writes go at once, and that breaks when what was sent is not taken for too long."""
-    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.silence_s * 1000))
-    return stream
-
-
-def _place_of(stream: trio.SocketStream) -> str:
-    try:
-        name = stream.socket.getpeername()
-    except OSError:
-        return "somewhere"
-    return str(PeerAddress("", name[0], name[1])) if isinstance(name, tuple) else "somewhere"
 
 
 def _words(error: Exception, *, is_secure: bool) -> str:

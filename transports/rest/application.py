@@ -9,13 +9,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from time import time
 
-from goqueue.core.requests.call import Caller
 from goqueue.transports.answer_room import AnswerRoom, current_room
 from goqueue.transports.buffer_budget import ANSWER_BYTES
 from goqueue.transports.exchange import Exchange
 from goqueue.transports.http1.gate import HttpError, bad, overloaded, too_large, too_slow
 from goqueue.transports.http1.limits import SECOND_NS, Http1Limits, Room
-from goqueue.transports.http2.request import Headers, Request
+from goqueue.transports.http2.request import Headers
 from goqueue.transports.rest.edge import Edge, rejection
 from goqueue.transports.rest.exchange import Answer, Parts, Question
 from goqueue.transports.rest.operations import is_operation
@@ -45,7 +44,7 @@ class RestApplication:
         room = AnswerRoom(exchange.unreserve, exchange.reserve)
         try:
             content = await body.read()
-            question = _question(exchange.request, content, self._host_of(exchange.request.peer))
+            question = _question(exchange, content, self._host_of(exchange.request.peer))
             if not is_operation(question.path) and not await room.enter(ANSWER_BYTES):
                 raise overloaded()
         except HttpError as error:
@@ -160,7 +159,8 @@ class Body:
         self._size = 0
 
 
-def _question(request: Request, body: bytes, local_host: str) -> Question:
+def _question(exchange: Exchange, body: bytes, local_host: str) -> Question:
+    request = exchange.request
     try:
         target, method = request.path.decode("ascii"), request.method.decode("ascii")
     except UnicodeDecodeError:
@@ -170,9 +170,7 @@ def _question(request: Request, body: bytes, local_host: str) -> Question:
         raise bad("the path must begin with a slash", "path")
     headers = request.named
     host = request.authority or headers.get(b"host", b"")
-    return Question(
-        method, path, query, body, headers, host, local_host, Caller(request.peer, "http/2", address=request.peer)
-    )
+    return Question(method, path, query, body, headers, host, local_host, exchange.callers.http2(headers))
 
 
 def _headers(answer: Answer) -> Headers:

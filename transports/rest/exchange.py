@@ -1,18 +1,18 @@
 """What an HTTP transport brings to the REST edge, and what it takes back."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import parse_qsl
 
 from attrs import define, field
 
 from goqueue.core.requests.call import Caller
+from goqueue.transports.request_headers import RequestHeaders
 from goqueue.transports.rest.errors import RestError
 
 JSON = "application/json"
 QUERY_FIELDS_MAX = 100
-NO_HEADERS: Mapping[bytes, bytes] = MappingProxyType({})
+NO_HEADERS = RequestHeaders()
 
 
 @define
@@ -27,10 +27,14 @@ class Question:
     path: str
     query: str = ""
     body: bytes | bytearray = b""
-    headers: Mapping[bytes, bytes] = NO_HEADERS
+    headers: RequestHeaders = NO_HEADERS
     host: bytes = b""
     local_host: str = ""
     caller: Caller = field(factory=Caller)
+
+    def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
+        """The headers of these names (lower case) that were sent, and no others."""
+        return self.headers.asked(names)
 
     def header(self, name: bytes) -> str:
         """The text of a header; empty when there is none."""

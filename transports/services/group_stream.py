@@ -50,7 +50,6 @@ from goqueue.proto.refusals import invalid, missing, refusal
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
 from goqueue.transports.http2.errors import StreamGone
-from goqueue.transports.services.calls import caller_of
 from goqueue.transports.services.group_reading import GroupReading
 from goqueue.transports.services.refusals import LEAVING, refused
 from goqueue.transports.services.settling import SETTLINGS, Settlement, Settling, Sheaf
@@ -83,7 +82,7 @@ class GroupStream:
     def __init__(self, call: ServerCall, broker: Broker, wall_ms: Callable[[], int]) -> None:
         self._call = call
         self._broker = broker
-        self._caller = caller_of(call)
+        self._caller = call.caller
         self._reading = GroupReading(call, broker, self._caller, self._fail)
         self._feed = self._reading.feed
         self._work = WorkReading(broker, self._caller, self._feed, wall_ms, self._fail)

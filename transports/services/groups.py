@@ -21,7 +21,7 @@ from goqueue.core.requests.refusals import Refusal
 from goqueue.proto import groups, v1, work
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall, current_call
-from goqueue.transports.services.calls import ask, caller_of
+from goqueue.transports.services.calls import ask
 from goqueue.transports.services.envelopes import bytes_field
 from goqueue.transports.services.gathering import AckGathering
 from goqueue.transports.services.group_stream import GroupStream
@@ -136,7 +136,7 @@ class Groups(v1.GroupsBase):
     async def ack(self, ack_request: v1.AckRequest) -> v1.AckReply:
         """See goqueue.proto."""
         wanted = work.ack_request(ack_request)
-        done = wanted if isinstance(wanted, Refusal) else await self._acks.ask(caller_of(current_call.get()), wanted)
+        done = wanted if isinstance(wanted, Refusal) else await self._acks.ask(current_call.get().caller, wanted)
         if isinstance(done, Refusal):
             raise refused(done)
         return work.acked_reply(done)

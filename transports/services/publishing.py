@@ -27,7 +27,6 @@ from goqueue.proto.refusals import missing
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
 from goqueue.transports.http2.errors import StreamGone
-from goqueue.transports.services.calls import caller_of
 from goqueue.transports.services.envelopes import Envelope, open_publish, publish_reply
 from goqueue.transports.services.refusals import LEAVING, refused
 
@@ -44,7 +43,7 @@ class PublishStream:
     def __init__(self, call: ServerCall, broker: Broker, unanswered_bytes_max: int) -> None:
         self._call = call
         self._broker = broker
-        self._caller: Caller = caller_of(call)
+        self._caller: Caller = call.caller
         self._bytes_max = unanswered_bytes_max
         self._unanswered = 0
         self._unanswered_bytes = 0

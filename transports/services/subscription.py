@@ -10,7 +10,6 @@ from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.proto import translate, v1
 from goqueue.transports.broker import Broker
 from goqueue.transports.grpc.call import ServerCall
-from goqueue.transports.services.calls import caller_of
 from goqueue.transports.services.envelopes import bytes_field, number_field
 from goqueue.transports.services.feed import Feed, Source, reply_share
 
@@ -27,7 +26,7 @@ class Subscription:
         self._sources = [Source(start.topic, start.partition, number) for number, start in enumerate(wanted.starts)]
         self._live = len(wanted.starts)
         share = reply_share(wanted.max_bytes, len(wanted.starts))
-        self._feed = Feed(call, broker, caller_of(call), share, self._send, self._end)
+        self._feed = Feed(call, broker, call.caller, share, self._send, self._end)
 
     async def serve(self) -> None:
         """Serve the call until every position has ended, or the broker leaves."""

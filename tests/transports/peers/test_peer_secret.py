@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.transports.peers.frames import HEADER, Kind, framed
+from goqueue.transports.peers.greeting import Greeting
 from goqueue.transports.peers.hello import HELLO_BYTES_MAX, MAGIC, Hello
 from goqueue.transports.peers.secret import CALLED, CALLER, ClusterSecrets, nonce, parse_secrets
 from tests.transports.peers.peering import LIMITS, Station, raw, station, until
@@ -372,6 +373,26 @@ def test_certificates_of_one_authority_do_not_help_whoever_stands_between() -> N
                     assert "secret is another" in a.said[0]
                     assert (a.network.peers, b.network.peers) == ([], [])
                 nursery.cancel_scope.cancel()
+
+    run(test)
+
+
+def test_certificates_may_be_renewed_while_a_node_is_about_to_call() -> None:
+    authority = trustme.CA()
+
+    async def test() -> None:
+        async with station("a", tls=secured(authority, "a"), secrets=knows(ONE)).open() as a:
+            listener, tls = a.network._listener, secured(authority, "b")
+            assert listener is not None
+            plain = await trio.open_tcp_stream(a.place.host, a.place.port)
+            await until(lambda: listener.connection_count == 1)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            a.network.renew_tls(secured(authority, "a"))
+            stream = trio.SSLStream(plain, tls.calling, server_hostname=a.place.host)
+            await stream.do_handshake()
+            greeting = Greeting(stream, 1 << 20, knows(ONE), tls.binding(stream, calls=True))
+            assert (await greeting.call(Hello("b", "disk of b", 98), lambda _: "")).node_id == "a"
+            await plain.aclose()
 
     run(test)
 

@@ -12,6 +12,7 @@ from goqueue.core.requests.call import Caller
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
+from goqueue.transports.request_headers import RequestHeaders
 from goqueue.transports.rest.edge import Rest
 from goqueue.transports.rest.exchange import Answer, Question
 
@@ -64,10 +65,11 @@ def test_a_node_that_refuses_is_not_well(path: str, status: str) -> None:
 
 def test_the_root_says_what_answers_and_where_to_go_on() -> None:
     for path in ("/", "/v1", "/v1/"):
-        said = json.loads(answered(Defective(), Question("GET", path, headers={b"accept": b"*/*"})).body)
+        program = RequestHeaders([(b"accept", b"*/*")])
+        said = json.loads(answered(Defective(), Question("GET", path, headers=program)).body)
         assert (said["name"], said["version"]) == ("goqueue", __version__)
         assert {"/docs", "/openapi.json", "/healthz"} <= set(said["paths"])
-        browser = {b"accept": b"text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
+        browser = RequestHeaders([(b"accept", b"text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")])
         page = answered(Defective(), Question("GET", path, headers=browser))
         assert page.content_type.startswith("text/html")
         assert set(re.findall(r'href="([^"]+)"', page.body.decode())) == {path[1:] for path in said["paths"]}
