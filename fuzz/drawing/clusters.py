@@ -87,7 +87,17 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_rarities(random, options)
     options.leaves = random.random() < 0.7
     draw_emptied(random, options)
+    _draw_peer_bytes(random, options)
     return options
+
+
+def _draw_peer_bytes(random: Random, options: Options) -> None:
+    """Bytes between nodes that arrive damaged, and messages so large that a connection takes them in parts."""
+    if not options.peer_bytes:
+        return
+    options.p_damage = random.choice((0.0, 0.001, 0.005))
+    if random.random() < 0.5 and not options.workers:
+        options.value_bytes_max, options.p_batch = 20_000, 1.0
 
 
 def _draw_members(random: Random, options: Options) -> None:
