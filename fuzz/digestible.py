@@ -2,7 +2,10 @@
 
 import hashlib
 
+from attrs import evolve
+
 from goqueue.core.records.varint import Readable
+from goqueue.core.requests.delays import DelayedMessage
 from goqueue.core.requests.groups import Polled
 from goqueue.core.requests.messages import Fetched
 from goqueue.core.requests.queues import PolledWork
@@ -21,4 +24,11 @@ def digestible(reply: Reply) -> object:
         return [(one.topic, one.partition, _sum(one.batches), one.leases) for one in reply.parts]
     if isinstance(reply, Polled):
         return [(one.topic, one.partition, _sum(one.batches), one.first_offset, one.end_offset) for one in reply.parts]
+    if isinstance(reply, DelayedMessage):
+        # What one says of itself that is a view of memory is where that is.
+        return evolve(reply, key=_plain(reply.key), value=_plain(reply.value))
     return reply
+
+
+def _plain(content: Readable | None) -> bytes | None:
+    return None if content is None else bytes(content)

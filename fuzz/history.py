@@ -56,6 +56,8 @@ class Message:
     undone: int = 0
     place: Place | None = None
     offset: int = -1
+    # Where it was when it was acknowledged, whether that is still promised or not.
+    stood_at: tuple[Place, int] | None = None
     is_strong: bool = False
     # Nodes that have the message, if only in memory; where the promise is strong this says nothing.
     holders: frozenset[str] = frozenset()
@@ -173,6 +175,7 @@ class History:
                 f"{message.name!r} and {earlier.name!r} were both acknowledged at offset {offset} of {place}"
             )
         message.place, message.offset, message.is_strong, message.holders = place, offset, is_strong, holders
+        message.stood_at = place, offset
         if place[0] not in self.is_doomed:
             taken[offset] = message
 

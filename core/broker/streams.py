@@ -72,8 +72,10 @@ class Streams:
                 replication.appended(now, partition)
             self.settle(now, partition)
         if replication is not None:
+            touched = replication.touched()
             effects.extend(replication.take(now))
-            for replica in replication.taken():
+            for replica in touched:
+                # Under other settings something may be due of one that has taken nothing.
                 self._upkeep.watch(now, replica)
         return effects
 

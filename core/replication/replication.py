@@ -142,9 +142,9 @@ class Replication:
         """The logs of messages here that nobody leads."""
         return [self._followed[place].replica for place in self._leaderless if place[2] is Side.DATA]
 
-    def taken(self) -> list[Replica]:
-        """The followed streams of which something was taken that is not written yet."""
-        return [*self._writing.values()]
+    def touched(self) -> list[Replica]:
+        """The followed streams that `take` will look at, whether or not there is anything to be written."""
+        return [*self._touched.values()]
 
     # --- letters
 

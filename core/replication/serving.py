@@ -103,6 +103,11 @@ class Serving:
         self.forget(place)
         self._answer[place] = PulledPart(*place, named.leader_epoch, self.round, Verdict.NOT_LED)
 
+    def ask_again(self, served: Served) -> None:
+        """Have the follower say anew how a stream is."""
+        self.forget(served.place)
+        self._answer[served.place] = served.part(Verdict.NOT_LED)
+
     def forget(self, place: Place) -> None:
         """A stream is pulled no more, or led here no more."""
         self.parts.pop(place, None)

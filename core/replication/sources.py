@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from goqueue.core.cluster.apply import Placement
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.log.effects import Read, ReadResult
-from goqueue.core.partition.leadership import Leadership
+from goqueue.core.partition.leadership import UNKNOWN, Leadership
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.ready import Fetching, Letter
@@ -95,8 +95,18 @@ class Sources:
         for one in [partition, *team.streams.values()]:
             team.lead(now, one)
             self._lanes.moved[one.log.stream] = one
+            self._ask_newcomers((*place[:2], one.side), one)
         self.advanced(now, partition)
         self.look(now, place[:2])
+
+    def _ask_newcomers(self, place: Place, partition: Partition) -> None:
+        """Have those say anew how far they are that followed before it was known here that they are replicas.
+
+        Of a stream in which nothing happens they would say no more.
+        """
+        watchers = self._watchers.get(place, {})
+        for follower in [one for one in watchers if one in partition.ends and partition.ends[one].kept == UNKNOWN]:
+            self._servings[follower].ask_again(watchers.pop(follower))
 
     def _count_changes(self, before: list[str], after: list[str]) -> None:
         if before:

@@ -3,7 +3,8 @@
 A promised message that a fetch passes over must have a key, and somebody must have sent a later message of that key to
 the topic. Which messages those are that came later, but were not acknowledged, is not known to the end; so once the
 world is at rest everything is read again, and of each key the last promised message must be there, or one behind it.
-A tombstone may go as well, after its time; so may a message that its client sent twice.
+A tombstone may go as well, after its time; so may a message that its client sent twice. A tombstone may take its key
+with it that is promised no more, or never was.
 """
 
 from goqueue.core.requests.messages import Fetch, Fetched
@@ -61,5 +62,16 @@ class Compaction(Checker):
         for key, offset in last_promised.items():
             message = promised[offset]
             may_be_gone = key is None or message.value is None or offset < start
-            if not may_be_gone and last_found.get(key, -1) < offset:
+            is_there = may_be_gone or last_found.get(key, -1) >= offset
+            if not is_there and not any(_removes(other, message) for other in self.history.messages.values()):
                 raise Violation(f"{message.name!r}, the last of key {key!r} in {place}, is gone")
+
+
+def _removes(other: Message, message: Message) -> bool:
+    """Whether a message may be a tombstone that lies behind another."""
+    if other.value is not None or other.key != message.key or not {*other.topic_ids} & {None, *message.topic_ids}:
+        return False
+    if other.stood_at is None or other.may_repeat:
+        return other.undone < other.sends
+    assert message.place is not None
+    return other.stood_at[0] == message.place and other.stood_at[1] > message.offset

@@ -87,7 +87,37 @@ def draw_cluster(random: Random, nodes: int) -> Options:
     draw_rarities(random, options)
     options.leaves = random.random() < 0.7
     draw_emptied(random, options)
+    _draw_peer_bytes(random, options)
+    _draw_second_terms(random, options)
+    _draw_other_settings(random, options)
     return options
+
+
+def _draw_peer_bytes(random: Random, options: Options) -> None:
+    """Bytes between nodes that arrive damaged, and messages so large that a connection takes them in parts."""
+    if not options.peer_bytes:
+        return
+    options.p_damage = random.choice((0.0, 0.001, 0.005))
+    if random.random() < 0.5 and not options.workers:
+        options.value_bytes_max, options.p_batch = 20_000, 1.0
+
+
+def _draw_second_terms(random: Random, options: Options) -> None:
+    """Leaders that lead again and again, where many change their minds about what comes later."""
+    if options.profile.startswith("delays") and random.random() < 0.35:
+        options.p_delay, options.schedulers, options.stewards = 0.9, 3, 3
+        options.calamities, options.calamity_ns, options.calamity_lasts_s = ("isolate",), 1_500_000_000, (0.2, 2.0)
+        options.topics, options.partitions_max, options.replicas_max = 1, 1, 3
+        options.letter_ns_max, options.think_ns = 50_000_000, 30_000_000
+        options.seconds, options.library, options.value_bytes_max = 50, 0, min(options.value_bytes_max, 100)
+        options.steps = 3 * _STEPS_MAX
+
+
+def _draw_other_settings(random: Random, options: Options) -> None:
+    """Topics that come to be synced, or are no more, where the metadata is summed up all the time."""
+    if options.profile.endswith("metadata") and not options.visitors and random.random() < 0.8:
+        options.alters_fsync, options.fsyncs = True, ("every", "interval", "none")
+        options.p_topic_change = max(options.p_topic_change, 0.03)
 
 
 def _draw_members(random: Random, options: Options) -> None:

@@ -36,11 +36,11 @@ def draw_library(random: Random, options: Options) -> None:
 
 
 def draw_wires(random: Random, options: Options) -> None:
-    """What goes as bytes through transports: of clients in a fifth of the worlds, of nodes in a fifth of clusters."""
+    """What goes as bytes through transports: of clients in a fifth of the worlds, of nodes in three of ten clusters."""
     options.wire = random.choice(("", "", "", "", "grpc"))
     options.window_bytes = random.choice((0, 65_535, 65_535))
     if options.nodes > 1:
-        options.peer_bytes = random.random() < 0.2
+        options.peer_bytes = random.random() < 0.3
     elif options.profile.startswith("streams"):
         options.wire, options.window_bytes = "grpc", 65_535
 

@@ -20,6 +20,7 @@ from goqueue.fuzz.invariants.lineage import Lineage
 from goqueue.fuzz.invariants.moves import Moves
 from goqueue.fuzz.invariants.published import PublishedBatches
 from goqueue.fuzz.invariants.schedules import Schedules
+from goqueue.fuzz.invariants.standstills import Standstills
 from goqueue.fuzz.invariants.states import States
 from goqueue.fuzz.invariants.waits import Waits
 
@@ -37,6 +38,7 @@ def invariants(sight: Sight) -> list[Invariant]:
         acknowledged,
         insync,
         PublishedBatches(sight, copies, acknowledged, insync),
+        Standstills(sight, copies),
         Ledgers(sight),
         Commits(sight),
         Schedules(sight),

@@ -5,6 +5,7 @@ from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.groups.records import GROUPS_CODEC, GroupRecord, MemberRecord, OffsetRecord, read_key
 from goqueue.core.partition.partition import Partition
 from goqueue.core.requests.groups import CommitOffsets, CommittedOffsets, DeleteGroup, Joined, JoinGroup, ResetOffsets
+from goqueue.core.requests.refusals import Outcome, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.fuzz.checkers.checker import Broker, Checker, Sight
 from goqueue.fuzz.history import Asked, Violation
@@ -72,7 +73,8 @@ class Commits(Checker):
         broker = self.sight.broker(asked.node_id)
         if broker is not None:
             self._read(broker, self.sight.led_streams(broker))
-        self._shaking.pop(asked.to, None)
+        if not _is_in_doubt(reply):
+            self._shaking.pop(asked.to, None)
         if isinstance(request, CommitOffsets) and isinstance(reply, CommittedOffsets):
             refused = {(one.topic, one.partition) for one in reply.refusals}
             for one in request.offsets:
@@ -86,3 +88,9 @@ class Commits(Checker):
                 raise Violation(f"{reply.member_id} is a member of {request.group}, and the journal does not say so")
         elif isinstance(request, DeleteGroup) and reply is None and request.group not in self._gone:
             raise Violation(f"{request.group} is gone, and the journal does not say so")
+
+
+def _is_in_doubt(reply: Reply) -> bool:
+    """Whether an answer leaves open if the journal has what was asked for, or will have it."""
+    refusals = [one.refusal for one in reply.refusals] if isinstance(reply, CommittedOffsets) else [reply]
+    return any(isinstance(one, Refusal) and one.outcome is Outcome.UNKNOWN for one in refusals)

@@ -20,7 +20,7 @@ from goqueue.fuzz.invariants.acknowledged import Acknowledged, Reach
 from goqueue.fuzz.invariants.copies import Copies, Copy, Kind, Mark
 from goqueue.fuzz.invariants.invariant import OfCopies
 
-# Who begins anew in the moment in which it joins may have lost again what it had caught up with.
+# Who begins anew, or whose disk fails, in the moment in which it joins may have lost again what it had caught up with.
 _SETTLED_NS = 1_000_000_000
 
 
@@ -35,13 +35,20 @@ class InSyncReplicas(OfCopies):
         self._shaken: set[int] = set()
         # By node: in which life it is, and since when that was seen.
         self._lives: dict[str, tuple[int, int]] = {}
+        # By node and topic: how much had happened when its disk failed last, and when that was.
+        self._failed: dict[tuple[str, int], tuple[int, int]] = {}
         # By node and place: how often its machine had lost its power, and how much had happened, when it joined.
         self._joined: dict[tuple[str, Place], tuple[int, int]] = {}
 
     def lost(self, topic_id: int | None) -> None:
         """A failed disk has taken what was not durable of a topic."""
-        if topic_id is not None:
-            self._shaken.add(topic_id)
+        if topic_id is None:
+            return
+        self._shaken.add(topic_id)
+        for broker in self.sight.processes:
+            at, which = self.history.disk_failed_at(broker.node_id, topic_id), (broker.node_id, topic_id)
+            if self._failed.get(which, (-1, 0))[0] != at:
+                self._failed[which] = at, self.sight.now
 
     def stepped(self) -> None:
         """Look at what has come to be acknowledged, and at who has come to be in sync."""
@@ -102,8 +109,9 @@ class InSyncReplicas(OfCopies):
         """What a replica lost before it joined it has again."""
         broker = self.sight.broker(member)
         life, since = self._lives.get(member, (0, 0))
+        _, failed = self._failed.get((member, place[0]), (-1, -_SETTLED_NS))
         if broker is not None and broker.node is not None and broker.disk.life == life:
-            if self.sight.now - since >= _SETTLED_NS:
+            if self.sight.now - max(since, failed) >= _SETTLED_NS:
                 self._joined[member, place] = broker.boots, self.history.count
 
     def judge(self, topic: Topic, kind: Kind, member: str, reach: Reach | None = None) -> None:

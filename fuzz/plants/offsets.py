@@ -207,7 +207,7 @@ PLANTS = (
         "A commit goes back by a reset only.",
         _commits_that_go_back,
         worlds=lone.hurried,
-        said="was",
+        said="nobody has reset it",
     ),
     Plant(
         "commits-beyond-the-end",

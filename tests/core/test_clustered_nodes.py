@@ -18,7 +18,14 @@ from goqueue.core.requests.cluster import (
 )
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, Published, PublishReply
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.requests.topics import CreateTopic, DeleteTopic, DescribePartitions, PartitionReply, TopicReply
+from goqueue.core.requests.topics import (
+    AlterTopic,
+    CreateTopic,
+    DeleteTopic,
+    DescribePartitions,
+    PartitionReply,
+    TopicReply,
+)
 from goqueue.storage.claims import claim
 from tests.core.driven_cluster import DrivenCluster, DrivenMember
 
@@ -332,6 +339,20 @@ def test_where_the_leader_stays_a_dead_replica_holds_up_nobody() -> None:
     begun = cluster.now
     publish(cluster, leader, b"2")
     assert cluster.now - begun < 100_000_000
+
+
+def test_a_topic_that_comes_to_be_synced_now_and_then_is_so_on_all_replicas() -> None:
+    """Also what was there before, and though nothing comes that a follower would write."""
+    cluster = with_topic(fsync="none")
+    publish(cluster, "n1", b"1", b"2")
+    cluster.advance(1_000)
+    assert not isinstance(cluster.answer("n1", AlterTopic("orders", {"fsync": "interval"})), Refusal)
+    cluster.advance(1_000)
+    for name in cluster.living():
+        held = cluster.node(name).led.held("logs/orders/0")
+        assert held is not None
+        assert held.log.next_offset == 2
+        assert held.log.synced_offset == 2, name
 
 
 def test_a_planned_stop_holds_up_nobody() -> None:

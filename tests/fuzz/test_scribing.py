@@ -13,7 +13,7 @@ from goqueue.fuzz.histories.judge import judge
 from goqueue.fuzz.histories.operation import End, History, Operation, Verb
 from goqueue.fuzz.histories.recorder import Recorder
 from goqueue.fuzz.histories.verdict import Result as Judged
-from goqueue.fuzz.plants import planted
+from goqueue.fuzz.plants import lone, planted
 from goqueue.fuzz.sim import run_world
 from goqueue.fuzz.world import World
 
@@ -53,7 +53,7 @@ def test_a_planted_bug_is_found_by_the_history_alone(plant: str, anomaly: str) -
 def test_a_world_whose_clients_saw_what_they_must_not_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict on the history is one of the world: here everything that is published seems to be refused."""
     monkeypatch.setattr(Recorder, "ok", forgetful)
-    verdict = run_world(1)
+    verdict = run_world(1, options=lone.quiet())
     assert verdict.violation is not None
     assert "what clients saw: aborted-read" in verdict.violation
 

@@ -110,18 +110,18 @@ def broken(partition: Partition) -> None:
 
 def test_a_violation_says_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Partition, "check", broken)
-    result = said_by("--seeds", "5..9", "--steps", "50")
+    result = said_by("--seeds", "6..10", "--steps", "50")
     assert result.exit_code == 1
-    assert "violation in seed 5, at step" in result.output
+    assert "violation in seed 6, at step" in result.output
     assert "AssertionError: planted" in result.output
     assert "commit: " in result.output
     assert "producers=" in result.output
-    assert "again: goqueue sim --seed 5 --nodes 1 --steps 50 --trace" in result.output
+    assert "again: goqueue sim --seed 6 --nodes 1 --steps 50 --trace" in result.output
     last = re.search(r"the last (\d+) events:\n((?:  .*\n)+)", result.output)
     assert last is not None
     assert int(last[1]) == len(last[2].splitlines()) > 3
     assert "('hear', 'p0')" in last[2]
-    assert said_by("--seeds", "5..9", "--steps", "50").output == result.output
+    assert said_by("--seeds", "6..10", "--steps", "50").output == result.output
 
 
 def test_a_violation_is_json_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

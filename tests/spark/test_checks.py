@@ -20,7 +20,7 @@ WORLDS = [
     World(0, "acknowledge-before-sync", "lost"),
     World(0, "isr-shrinks-without-epoch", "diverged"),
     World(0, "lease-not-fenced", "leasing"),
-    World(0, "offset-commit-lost", "commits", goes_on=True),
+    World(1, "offset-commit-lost", "commits", goes_on=True),
     World(1, "schedule-moved-twice", "duplicated"),
     World(0, "stale-leader-serves", "lost watermark", goes_on=True),
     World(0, "truncation-skipped", "replicas", goes_on=True, seconds=18),
