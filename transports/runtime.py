@@ -44,6 +44,7 @@ from goqueue.transports.admission import Admission
 from goqueue.transports.boot_clock import boot_ns
 from goqueue.transports.peers.correspondence import Correspondence
 from goqueue.transports.trio_asking import answered
+from goqueue.transports.trio_calm import Calm
 from goqueue.transports.trio_parking import Alarm, Parking
 
 ADMISSION_BYTES_MAX = 256 << 20
@@ -85,9 +86,12 @@ class Runtime:
         self._kicked = Parking()
         self._alarm = Alarm(self._kicked.wake)
         self._closing = False
+        # Whether a turn may be taken beside the loop's, and whether requests come one by one.
+        self._takes_turns = False
+        self._calm = Calm()
         self._is_closed = False
         # What failed that never should; no turn comes after it.
-        self._defect: GoQueueError | None = None
+        self._defect: Exception | None = None
         # Set once others lead what was led here; None unless that was asked for.
         self._left: trio.Event | None = None
         self.store_meters = StoreMeters()
@@ -108,21 +112,46 @@ class Runtime:
             await self._admission.room()
         if self._closing:
             return _shutting_down()
-        return await answered(self, caller, request)
+        post = self._post_alone if self._takes_turns and self._calm.holds and not self._inbox else self.post
+        return await answered(post, self.forget, caller, request)
 
     def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
         """See Broker."""
+        to = self._take_in(caller, request, receive)
+        self._kicked.wake()
+        return to
+
+    def _post_alone(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
+        """Post a request that comes alone, and take its turn at once.
+
+        Where nothing waits for the disk it is answered when this returns, and neither the loop's task nor that of
+        whoever asks is woken for it. Of requests that come together all but the first wait for the loop: one turn, one
+        write and one sync serve them.
+        """
+        to = self._take_in(caller, request, receive)
+        now = self._now()
+        try:
+            self._turn(now)
+            self._follow_peers()
+        except Exception as error:  # noqa: BLE001 - the loop raises it
+            self._defect = self._defect or error
+            self._kicked.wake()
+        else:
+            self._set_alarm(now, None)
+        return to
+
+    def _take_in(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
         self._next_to += 1
         to = self._next_to
         if self._closing:
             receive(_shutting_down())
             return to
+        self._calm.note()
         size = weight(request)
         if size:
             self._admission.take(size)
         self._waiting[to] = receive, size, type(request)
         self._inbox.append((to, caller, request))
-        self._kicked.wake()
         return to
 
     def forget(self, to: int) -> None:
@@ -197,6 +226,8 @@ class Runtime:
                     await nursery.start(self._post.run, self._kicked.wake)
                 await self._boot()
                 task_status.started()
+                trio.lowlevel.add_instrument(self._calm)
+                self._takes_turns = True
                 try:
                     await self._turns()
                 except trio.Cancelled:
@@ -204,6 +235,7 @@ class Runtime:
                         await self._close()
                     raise
                 finally:
+                    trio.lowlevel.remove_instrument(self._calm)
                     self._take_no_more()
                     nursery.cancel_scope.cancel()
         finally:
@@ -266,10 +298,14 @@ class Runtime:
             # Others have their turn, however much comes in.
             await trio.lowlevel.checkpoint()
         else:
-            dues = [due for due in (self._node.deadline(), self._node_disk.deadline(), until) if due is not None]
-            if dues:
-                self._alarm.set(trio.current_time() + max(min(dues) - self._now(), 0) / 1e9)
+            self._set_alarm(self._now(), until)
         await self._kicked.wait()
+
+    def _set_alarm(self, now: int, until: int | None) -> None:
+        """Have the loop take a turn when something is due."""
+        dues = [due for due in (self._node.deadline(), self._node_disk.deadline(), until) if due is not None]
+        if dues:
+            self._alarm.set(trio.current_time() + max(min(dues) - now, 0) / 1e9)
 
     def _turn(self, now: int) -> None:
         if self._defect is not None:
@@ -389,6 +425,7 @@ class Runtime:
 
     def _take_no_more(self) -> None:
         """From here on every request is refused."""
+        self._takes_turns = False
         if not self._closing:
             self._closing = True
             for told in self._when_leaving:

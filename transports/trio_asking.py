@@ -1,4 +1,6 @@
-"""How a task waits for the answer to a request that it has posted: at the price of one reschedule."""
+"""How a task waits for the answer to a request that it has posted: at the price of one reschedule, or none."""
+
+from collections.abc import Callable
 
 import trio
 from outcome import Value
@@ -6,10 +8,11 @@ from outcome import Value
 from goqueue.core.requests.call import Caller
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.transports.broker import Broker
+
+Post = Callable[[Caller, Request, Callable[[Reply], None]], int]
 
 
-async def answered(broker: Broker, caller: Caller, request: Request) -> Reply:
+async def answered(post: Post, forget: Callable[[int], None], caller: Caller, request: Request) -> Reply:
     """Post a request and wait for its answer; a task that is cancelled forgets the request."""
     task = trio.lowlevel.current_task()
     at_once: list[Reply] = []
@@ -21,12 +24,12 @@ async def answered(broker: Broker, caller: Caller, request: Request) -> Reply:
         else:
             at_once.append(reply)
 
-    to = broker.post(caller, request, receive)
+    to = post(caller, request, receive)
     if at_once:
         return at_once[0]
 
     def abort(_raise_cancel: object) -> trio.lowlevel.Abort:
-        broker.forget(to)
+        forget(to)
         return trio.lowlevel.Abort.SUCCEEDED
 
     is_waiting = True

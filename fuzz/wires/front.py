@@ -99,7 +99,7 @@ class Front:
         """See Broker."""
         if weight(request):
             await self._admission.room()
-        return await answered(self, caller, request)
+        return await answered(self.post, self.forget, caller, request)
 
     def post(self, caller: Caller, request: Request, receive: Callable[[Reply], None]) -> int:
         """See Broker."""

@@ -61,7 +61,7 @@ def test_a_cancelled_task_gets_an_answer_that_comes_before_it_waits(tmp_path: Pa
             pass
         with trio.CancelScope() as scope:
             scope.cancel()
-            reply = await answered(runtime, CALLER, DescribeNode())
+            reply = await answered(runtime.post, runtime.forget, CALLER, DescribeNode())
         assert isinstance(reply, Refusal)
         assert reply.code is Code.SHUTTING_DOWN
 
