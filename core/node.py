@@ -13,9 +13,9 @@ from random import Random
 from typing import Any
 
 from goqueue.core.broker.descriptions import Descriptions
-from goqueue.core.broker.metadata_listener import Leading
+from goqueue.core.broker.metadata_listener import MetadataListener
 from goqueue.core.broker.node_options import NodeOptions
-from goqueue.core.broker.peering import Doors, Peering
+from goqueue.core.broker.peering import NodeAccess, Peering
 from goqueue.core.broker.publishes import Publishes
 from goqueue.core.broker.reads import Look, Reads
 from goqueue.core.broker.streams import Streams
@@ -35,7 +35,7 @@ from goqueue.core.peers.faults import PeerFaults
 from goqueue.core.queues.leader import WorkLeader
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Letter, Ready, SaveVote, Send
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.replication.sources import REPLICA_TOKENS
 from goqueue.core.requests.call import Call, Caller, Origin
 from goqueue.core.requests.internal import AskNode, RollSide, TrimSide
@@ -43,10 +43,10 @@ from goqueue.core.requests.messages import Fetch, FindOffset, NewRecord, Publish
 from goqueue.core.requests.nodes import DescribeNode
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.row import Request, ServiceName
 from goqueue.core.requests.table import ABOUT_PEERS, of_service
-from goqueue.core.services.internal_requests import Wishes
-from goqueue.core.services.service import Room, Rooms, Site
+from goqueue.core.services.internal_requests import InternalRequests
+from goqueue.core.services.service import Service, ServiceContext, Services
 
 # Followers are served from memory what a client would rather have from the disk.
 _RECENT_BATCH_BYTES = 32 << 10
@@ -62,7 +62,7 @@ class Node:
         self.options = options
         self.clock = clock
         self._ready, self._gate = Ready(), Gate()
-        self.led = Led(options.node_id, options.thresholds)
+        self.led = ReplicaSet(options.node_id, options.thresholds)
         cluster = options.cluster
         random = Random(options.seed)  # noqa: S311 - no secret
         batch_bytes_max = _RECENT_BATCH_BYTES if cluster is None else _RECENT_BATCH_BYTES_CLUSTER
@@ -72,26 +72,26 @@ class Node:
         self._agreement = self._make_agreement(clock)
         self._upkeep = Upkeep(self.led.held, options.thresholds.compaction_pause_ns)
         self._reads = Reads(self._answer, self.led)
-        self._wishes = Wishes(Service.NODE)
+        self._wishes = InternalRequests(ServiceName.NODE)
         # The requests of clients that have no answer yet, by number.
         self._clients: dict[int, Call] = {}
-        site = Site(clock, random, options.secrets, self.led, self._answer)
+        site = ServiceContext(clock, random, options.secrets, self.led, self._answer)
         self._groups = groups = GroupLeader(site, options.session_timeout_ms, options.groups)
         self._delays = DelayLeader(site)
         work = WorkLeader(site, groups)
-        rooms: list[Room] = [groups, work, DeadLeader(site, work), self._delays]
+        rooms: list[Service] = [groups, work, DeadLeader(site, work), self._delays]
         self._peering: Peering | None = None
         if cluster is not None:
-            doors = Doors(self._carry_out_for_peer, self._answer, self._forget_local, self._spread)
+            doors = NodeAccess(self._carry_out_for_peer, self._answer, self._forget_local, self._spread)
             self._peering = Peering(site, cluster, options.version, self._agreement, self._recent, doors)
             rooms.append(self._peering.attendance)
         # What peers have said that was refused.
         self.faults = PeerFaults() if self._peering is None else self._peering.faults
-        self._rooms = Rooms(rooms, self.led)
+        self._services = Services(rooms, self.led)
         replication = None if self._peering is None else self._peering.replication
-        self._streams = Streams(self.led, self._reads, self._upkeep, self._rooms, replication, self._answer)
+        self._streams = Streams(self.led, self._reads, self._upkeep, self._services, replication, self._answer)
         self._publishes = Publishes(clock, self.led, self._delays, self._answer, self._streams.touch)
-        self._leading = Leading(
+        self._leading = MetadataListener(
             clock,
             self.led,
             self._agreement,
@@ -105,8 +105,8 @@ class Node:
         attendance = None if self._peering is None else self._peering.attendance
         descriptions = Descriptions(options, self.led, self._agreement, self._answer, self._gate, now, attendance)
         self._verbs: dict[type, Callable[[int, Call, Any], None]] = {
-            **dict.fromkeys((*of_service(Service.METADATA), *self._plans.table()), self._change),
-            **dict.fromkeys(of_service(Service.NODE), descriptions.topics),
+            **dict.fromkeys((*of_service(ServiceName.METADATA), *self._plans.table()), self._change),
+            **dict.fromkeys(of_service(ServiceName.NODE), descriptions.topics),
             DescribeNode: descriptions.node,
             Publish: self._publishes.publish,
             PublishBatch: self._publishes.publish_batch,
@@ -117,7 +117,7 @@ class Node:
             AskNode: self._ask_here,
         }
         if self._peering is not None:
-            self._verbs.update(dict.fromkeys(of_service(Service.CONTROLLER), self._peering.ask))
+            self._verbs.update(dict.fromkeys(of_service(ServiceName.CONTROLLER), self._peering.ask))
         else:
             self._verbs.update(dict.fromkeys(ABOUT_PEERS, descriptions.alone))
 
@@ -154,7 +154,7 @@ class Node:
         if verb is not None:
             verb(now, call, request)
         else:
-            self._rooms.ask(now, call, request)
+            self._services.ask(now, call, request)
 
     @property
     def has_metadata(self) -> bool:
@@ -176,7 +176,7 @@ class Node:
 
     def _forget_local(self, call: Call) -> None:
         self._reads.forget(call)
-        self._rooms.forget(call)
+        self._services.forget(call)
 
     def _answer(self, call: Call | None, reply: Reply) -> None:
         """Tell whoever asked: a client by way of the driver, a service of this node, or another node."""
@@ -186,13 +186,13 @@ class Node:
             if self._clients.pop(call.number, None) is not None:
                 self._gate.answered(reply)
                 self._ready.sends.append(Send(call.number, reply))
-        elif call.service is Service.NODE:
+        elif call.service is ServiceName.NODE:
             pass
-        elif call.origin is Origin.NODE or call.service is Service.ROUTING:
+        elif call.origin is Origin.NODE or call.service is ServiceName.ROUTING:
             assert self._peering is not None
             self._peering.dispatch.answered(call, reply)
         else:
-            self._rooms.answered(call, reply)
+            self._services.answered(call, reply)
 
     def _spread(self, topic: str, records: Sequence[NewRecord]) -> dict[int, list[int]]:
         return self._publishes.spread(topic, records)
@@ -254,7 +254,7 @@ class Node:
         """The process is about to end: have others lead what is led here."""
         if self._peering is not None:
             self._peering.leave(now)
-            self._rooms.stir()
+            self._services.stir()
 
     @property
     def has_left(self) -> bool:
@@ -274,7 +274,7 @@ class Node:
         changed = self._leading.follow(now)
         if self._peering is not None:
             self._peering.follow(now, changed)
-            self._rooms.stir()
+            self._services.stir()
         finished, self._leading.finished = self._leading.finished, []
         for request in finished:
             self._wishes.ask(request)
@@ -366,7 +366,7 @@ class Node:
 
     def deadline(self) -> int | None:
         """When `wake` wants to be called; None while nothing depends on time."""
-        times = [self._reads.deadline(), self._upkeep.deadline(), self._rooms.deadline(), self._leading.deadline()]
+        times = [self._reads.deadline(), self._upkeep.deadline(), self._services.deadline(), self._leading.deadline()]
         times += [self._agreement.deadline(), self._streams.deadline()]
         if self._peering is not None:
             times.append(self._peering.deadline())
@@ -380,18 +380,18 @@ class Node:
             self._peering.wake(now)
         self._follow(now)
         self._reads.wake(now)
-        self._rooms.wake(now)
+        self._services.wake(now)
         self._streams.wake(now)
 
     def clock_moved(self, now: int, wall_ms: int) -> None:
         """A new reading of the wall clock."""
         self.clock.moved(now, wall_ms)
-        self._rooms.stir()
+        self._services.stir()
         origin_ms = self.clock.wall_ms(0)
         if abs(origin_ms - self._armed_at_ms) >= _CLOCK_STEP_MS:
             self._armed_at_ms = origin_ms
             self._upkeep.watch_all(now, self.led.streams.values())
-            self._rooms.clock_jumped(now)
+            self._services.clock_jumped(now)
 
     def disk_room(self, _now: int, is_full: bool) -> None:
         """Whether the disk has room for messages of clients: while it is full, they are refused at once."""
@@ -401,7 +401,7 @@ class Node:
         """Let go of the batches in memory that are on the disk as well."""
         self._recent.clear()
         self._streams.check_anew()
-        self._rooms.forget_found()
+        self._services.forget_found()
 
     def close(self, now: int) -> None:
         """Leave every log so that the next start has nothing to read back."""
@@ -441,17 +441,17 @@ class Node:
     @property
     def _is_at_rest(self) -> bool:
         """Whether nothing is under way within the node that goes on at once."""
-        return not self._wishes.asked and self._rooms.is_at_rest and not self._streams.has_touched
+        return not self._wishes.asked and self._services.is_at_rest and not self._streams.has_touched
 
     def _attend(self, now: int) -> None:
-        """Let the rooms speak and ask until nothing more comes at once."""
+        """Let the services speak and ask until nothing more comes at once."""
         peering = self._peering
         if self._wishes.asked:
             for call, wish in self._wishes.take():
                 self._perform(now, call, wish)
-        self._rooms.attend(now, self._perform)
+        self._services.attend(now, self._perform)
         while peering is not None and peering.dispatch.settle(now):
-            self._rooms.attend(now, self._perform)
+            self._services.attend(now, self._perform)
 
     def _take_letters(self, now: int) -> list[Letter]:
         """What is to be told to peers, and what replication wants besides."""
@@ -482,7 +482,7 @@ class Node:
             partition.check()
         self._reads.check()
         self._upkeep.check()
-        self._rooms.check()
+        self._services.check()
         self._agreement.check()
         self._leading.check()
         if self._peering is not None:

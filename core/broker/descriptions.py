@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from attrs import define
 
-from goqueue.core.broker.lifecycle import Attendance
+from goqueue.core.broker.lifecycle import BrokerLifecycle
 from goqueue.core.broker.node_options import NodeOptions
 from goqueue.core.cluster import alone
 from goqueue.core.cluster.agreement import Agreement
 from goqueue.core.cluster.describe import why_offline
 from goqueue.core.gate.gate import Gate
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.nodes import Check, DescribeNode, NodeReply
 from goqueue.core.requests.replies import Reply
@@ -23,14 +23,14 @@ class Descriptions:
     """Answers to all who look, and change nothing."""
 
     _options: NodeOptions
-    _led: Led
+    _led: ReplicaSet
     _agreement: Agreement
     _answer: Callable[[Call | None, Reply], None]
     _gate: Gate
     # Since when there is the node.
     _started: int
     # None in a node that is alone.
-    _attendance: Attendance | None = None
+    _attendance: BrokerLifecycle | None = None
     # Every partition that was there at the start has been looked at.
     _was_started: bool = False
 

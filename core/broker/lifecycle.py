@@ -42,9 +42,9 @@ from goqueue.core.requests.cluster import (
 )
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 from goqueue.core.requests.standing import Standing
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 _MS = 1_000_000
 # After a refusal; longer where only an operator can help.
@@ -61,7 +61,7 @@ _LOGS_MAX = 1000
 
 
 @define(eq=False)
-class Attendance:
+class BrokerLifecycle:
     """The attendance of one process."""
 
     node_id: str
@@ -72,7 +72,7 @@ class Attendance:
     _state: Callable[[], ClusterState]
     _catching_up: Callable[[], list[CatchingUp]]
     _logs: Callable[[], list[LogEnd]] = list
-    wishes: Wishes = field(factory=lambda: Wishes(Service.LIFECYCLE))
+    wishes: InternalRequests = field(factory=lambda: InternalRequests(ServiceName.LIFECYCLE))
     # Why the node is not let in, for whoever looks at it; empty where nothing is wrong.
     problem: str = ""
     # The controller let the node go: nothing hangs on it that could hang on another.
@@ -247,36 +247,36 @@ class Attendance:
         # An answer that took too long gives a time that is over: the next `wake` sees to that.
         self._lapsed = False
 
-    # --- what a room hears, and does not care about
+    # --- what a service hears, and does not care about
 
     def ask(self, now: int, call: Call, request: Any, /) -> None:  # noqa: ANN401 - the protocol's
-        """Nobody asks this room."""
+        """Nobody asks this service."""
         raise AssertionError(request)
 
     def forget(self, call: Call) -> None:
-        """Nobody asks this room."""
+        """Nobody asks this service."""
 
     def forget_found(self) -> None:
         """There are no batches here."""
 
     def topics_changed(self, now: int) -> None:
-        """Topics are no concern of this room."""
+        """Topics are no concern of this service."""
 
     def opened(self, now: int, partition: Partition) -> None:
-        """Streams are no concern of this room."""
+        """Streams are no concern of this service."""
 
     def failed(self, now: int, stream: str, why: str) -> None:
-        """Streams are no concern of this room."""
+        """Streams are no concern of this service."""
 
     def news(self, now: int, partition: Partition) -> bool:
-        """Streams are no concern of this room."""
+        """Streams are no concern of this service."""
         return False
 
     def regained(self, now: int) -> None:
-        """Do nothing: this room itself decides whether the node may lead."""
+        """Do nothing: this service itself decides whether the node may lead."""
 
     def clock_jumped(self, now: int) -> None:
-        """The wall clock is no concern of this room."""
+        """The wall clock is no concern of this service."""
 
     def settle(self, now: int) -> None:
         """There is nothing to write."""

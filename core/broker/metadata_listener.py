@@ -6,7 +6,7 @@ or when its partition is to be elsewhere. Whoever asked for a topic is answered 
 that is its own affair (`Follower`): reads, alarms and rooms are not known here.
 
 Invariants: a topic is known, being removed, or neither; each stream that is to be here was asked to be opened once;
-what is led is in `Led.streams`, what is followed in `Led.replicas`, under one name at most once.
+what is led is in `ReplicaSet.streams`, what is followed in `ReplicaSet.replicas`, under one name at most once.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,8 +25,8 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.recent import RecentBatches
 from goqueue.core.quorum.entries import Entry
 from goqueue.core.ready import Open, Remove, SaveVote
-from goqueue.core.replicas.replica_set import Led
-from goqueue.core.replicas.topic import Held, TopicLeader
+from goqueue.core.replicas.replica_set import ReplicaSet
+from goqueue.core.replicas.topic import Held, HostedTopic
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
 from goqueue.core.replication.roles import demoted, promoted
@@ -64,11 +64,11 @@ class Follower:
 
 
 @define(eq=False)
-class Leading:
+class MetadataListener:
     """The topics of a node; `opens`, `removes` and `finished` are what the driver and the controller are asked for."""
 
     clock: Clock
-    led: Led
+    led: ReplicaSet
     agreement: Agreement
     _follower: Follower
     _recent: RecentBatches
@@ -182,7 +182,7 @@ class Leading:
             leader = None
         if topic is not None:
             if leader is None:
-                leader = self.led.topics[name] = TopicLeader(
+                leader = self.led.topics[name] = HostedTopic(
                     topic, self.led.node_id, self._replication is None, self.led.thresholds
                 )
                 self._follower.topics_changed()
@@ -208,13 +208,13 @@ class Leading:
         holders = self.agreement.state.holders.get(name)
         return name in self.agreement.state.removing and (not holders or self.led.node_id in holders)
 
-    def _alter(self, leader: TopicLeader, topic: Topic) -> None:
+    def _alter(self, leader: HostedTopic, topic: Topic) -> None:
         leader.alter(topic)
         self._follower.topics_changed()
         for held in leader.all_held():
             self._follower.altered(held)
 
-    def _place(self, now: int, leader: TopicLeader) -> None:
+    def _place(self, now: int, leader: HostedTopic) -> None:
         """Have the streams of a topic here that are to be here, in the roles that they are to have."""
         name, topic = leader.topic.name, leader.topic
         leader.may_lead = self._may_lead()
@@ -239,7 +239,7 @@ class Leading:
         own = self.agreement.state.nodes.get(self.led.node_id)
         return self._incarnation is None or (own is not None and own.incarnation == self._incarnation)
 
-    def _stray(self, now: int, leader: TopicLeader, number: int) -> None:
+    def _stray(self, now: int, leader: HostedTopic, number: int) -> None:
         """A partition is to be elsewhere, and no more here."""
         name = leader.topic.name
         message = f"partition {number} of {name} has left this node"
@@ -312,7 +312,7 @@ class Leading:
 
     # --- roles
 
-    def _assign(self, now: int, leader: TopicLeader, held: Held) -> None:
+    def _assign(self, now: int, leader: HostedTopic, held: Held) -> None:
         """Give a stream the role that is agreed for it."""
         replication, placement = self._replication, leader.placement(held.number)
         if replication is None or placement is None:
@@ -330,7 +330,7 @@ class Leading:
                 held = self._demote(now, replication, leader, held)
             replication.follow(now, topic_id, held, placement.leader, placement.leader_epoch)
 
-    def _promote(self, now: int, replication: Replication, leader: TopicLeader, replica: Replica) -> Partition:
+    def _promote(self, now: int, replication: Replication, leader: HostedTopic, replica: Replica) -> Partition:
         replication.leave(now, replica.log.stream)
         partition = promoted(replica, self._recent)
         self._follower.dropped(replica)
@@ -338,7 +338,7 @@ class Leading:
         del self.led.replicas[replica.log.stream]
         return partition
 
-    def _demote(self, now: int, replication: Replication, leader: TopicLeader, partition: Partition) -> Replica:
+    def _demote(self, now: int, replication: Replication, leader: HostedTopic, partition: Partition) -> Replica:
         stream, number = partition.log.stream, partition.number
         replication.leave(now, stream)
         refusal = Refusal(Code.NOT_LEADER, _led_by(leader, number), "partition", retry_after_ms=100)
@@ -372,7 +372,7 @@ class Leading:
         self._begin(now, leader, number, side, Log(stream, leader.config(side), self.clock, state), state)
         self._answer_opened(leader)
 
-    def _begin(self, now: int, leader: TopicLeader, number: int, side: Side, log: Log, state: LogState) -> None:
+    def _begin(self, now: int, leader: HostedTopic, number: int, side: Side, log: Log, state: LogState) -> None:
         name = leader.topic.name
         if self._replication is None:
             partition = Partition(name, number, log, self._recent, side)
@@ -399,12 +399,12 @@ class Leading:
         self._answer_opened(leader)
         self._follower.closed(now, stream, why)
 
-    def _at(self, stream: str) -> tuple[TopicLeader | None, int, Side]:
+    def _at(self, stream: str) -> tuple[HostedTopic | None, int, Side]:
         """The topic that is known, the partition and the side that a stream is of."""
         _, name, number, *side = stream.split("/")
         return self.led.topics.get(name), int(number), Side(side[0]) if side else Side.DATA
 
-    def _answer_opened(self, leader: TopicLeader) -> None:
+    def _answer_opened(self, leader: HostedTopic) -> None:
         if not leader.is_settled():
             return
         asked_by, leader.asked_by = leader.asked_by, []
@@ -419,6 +419,6 @@ class Leading:
         assert not self.led.streams.keys() & self.led.replicas.keys()
 
 
-def _led_by(leader: TopicLeader, number: int) -> str:
+def _led_by(leader: HostedTopic, number: int) -> str:
     name, node = leader.topic.name, leader.leader(number)
     return f"partition {number} of {name} is led by {node or 'nobody at the moment'}"

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from attrs import define
 
-from goqueue.core.broker.lifecycle import Attendance
+from goqueue.core.broker.lifecycle import BrokerLifecycle
 from goqueue.core.cluster.agreement import Agreement, Changed
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.controller import Controller
@@ -47,13 +47,13 @@ from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.voters import MoveController
-from goqueue.core.routing.context import Bearings
+from goqueue.core.routing.context import RoutingContext
 from goqueue.core.routing.dispatch import Dispatch
-from goqueue.core.services.service import Site
+from goqueue.core.services.service import ServiceContext
 
 
 @define
-class Doors:
+class NodeAccess:
     """How the node is reached from here, by what each is to be called for."""
 
     # Carry out a request here, whoever leads.
@@ -71,12 +71,12 @@ class Peering:
 
     def __init__(
         self,
-        site: Site,
+        site: ServiceContext,
         options: ClusterOptions,
         version: str,
         agreement: Agreement,
         recent: RecentBatches,
-        doors: Doors,
+        doors: NodeAccess,
     ) -> None:
         node_id = site.led.node_id
         self._site = site
@@ -92,12 +92,12 @@ class Peering:
         self._controller_seen = ""
         # The last controller that was another node.
         self._controller_before = ""
-        self.attendance = Attendance(node_id, options, version, self._state, self._catching_up, self._logs)
+        self.attendance = BrokerLifecycle(node_id, options, version, self._state, self._catching_up, self._logs)
         self.controller = Controller(node_id, options, Random(site.random.getrandbits(64)))  # noqa: S311 - no secret
         self.tally = Tally()
         self.replication = Replication(node_id, options, recent, self._incarnations.get)
         self.dispatch = Dispatch(
-            Bearings(
+            RoutingContext(
                 node_id,
                 options,
                 self._state,

@@ -15,8 +15,8 @@ from goqueue.core.errors import BatchError
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.producers import is_repetition
 from goqueue.core.partition.publishing import Publishing, refusal_of
-from goqueue.core.replicas.replica_set import Led
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.replica_set import ReplicaSet
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Acks, Due, NewRecord, Publish, PublishBatch, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
@@ -30,12 +30,12 @@ class Publishes:
     """All publishes of a turn."""
 
     _clock: Clock
-    _led: Led
+    _led: ReplicaSet
     _delays: DelayLeader
     _answer: Callable[[Call | None, Reply], None]
     # A partition has something to be taken.
     _touch: Callable[[Partition], None]
-    _published: dict[str, TopicLeader] = field(factory=dict)
+    _published: dict[str, HostedTopic] = field(factory=dict)
 
     def turn(self) -> None:
         """The batches that messages without a key went to are written."""
@@ -102,7 +102,7 @@ class Publishes:
             self.finish(publishing)
 
     def _publish_later(
-        self, now: int, wall_ms: int, publishing: Publishing, request: Publish, leader: TopicLeader, later: Delayed
+        self, now: int, wall_ms: int, publishing: Publishing, request: Publish, leader: HostedTopic, later: Delayed
     ) -> None:
         """Messages of which some are to be kept back."""
         for at, refusal in later.refused.items():
@@ -126,7 +126,7 @@ class Publishes:
                 self._gather(now, wall_ms, publishing, later.records, some, schedule)
 
     def _refuse_delayed(
-        self, publishing: Publishing, leader: TopicLeader, later: Delayed, spread: dict[int, list[int]]
+        self, publishing: Publishing, leader: HostedTopic, later: Delayed, spread: dict[int, list[int]]
     ) -> None:
         """Refuse the messages that are kept back for partitions without room."""
         for number, places in spread.items():

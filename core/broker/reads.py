@@ -21,7 +21,7 @@ from goqueue.core.cluster.plan import deleted, is_own
 from goqueue.core.log.effects import FindTime, Read, ReadResult, TimeResult
 from goqueue.core.partition.partition import Partition
 from goqueue.core.ready import Fetching
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset, Side
 from goqueue.core.requests.refusals import Code, Refusal
@@ -70,7 +70,7 @@ class Reads:
     """All reads under way in one node."""
 
     _send: Callable[[Call, Reply], None]
-    _led: Led
+    _led: ReplicaSet
     _wanted: deque[Fetching] = field(factory=deque)
     # Of what was taken since the last `wake`.
     _turn_bytes: int = 0

@@ -15,7 +15,7 @@ from goqueue.core.broker.upkeep import Upkeep
 from goqueue.core.log.effects import Effect, SyncToken
 from goqueue.core.log.log import LogUnsound
 from goqueue.core.partition.partition import Partition
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.replicas.topic import Held
 from goqueue.core.replication.replica import Replica
 from goqueue.core.replication.replication import Replication
@@ -23,24 +23,24 @@ from goqueue.core.requests.call import Call
 from goqueue.core.requests.internal import RollSide, TrimSide
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.services.service import Rooms
+from goqueue.core.services.service import Services
 
 
 @define(eq=False)
 class Streams:
     """All open streams, and those of them that have something to be taken."""
 
-    _led: Led
+    _led: ReplicaSet
     _reads: Reads
     _upkeep: Upkeep
-    _rooms: Rooms
+    _services: Services
     # None in a node that is alone.
     _replication: Replication | None
     _answer: Callable[[Call | None, Reply], None]
     _touched: dict[str, Partition] = field(factory=dict)
     # Led streams with batches that are being checked, a part of them a turn.
     _checking: dict[str, Partition] = field(factory=dict)
-    # Led streams that rooms were not shown yet.
+    # Led streams that services were not shown yet.
     _unsettled: dict[str, Partition] = field(factory=dict)
 
     def touch(self, held: Held) -> None:
@@ -128,7 +128,7 @@ class Streams:
         if self._replication is not None:
             self._replication.led_failed(now, partition)
         self.settle(now, partition)
-        self._rooms.failed(now, stream, why)
+        self._services.failed(now, stream, why)
 
     def deadline(self) -> int | None:
         """When `wake` has something to do, besides what `Upkeep` says."""
@@ -175,7 +175,7 @@ class Streams:
 
     def closed(self, now: int, stream: str, why: str) -> None:
         """A stream is not led here, or cannot be used for now."""
-        self._rooms.failed(now, stream, why)
+        self._services.failed(now, stream, why)
 
     def altered(self, held: Held) -> None:
         """What was gathered, asked for or due under the old settings is looked at again under these."""
@@ -196,7 +196,7 @@ class Streams:
 
     def topics_changed(self) -> None:
         """There are other topics, or other leaders."""
-        self._rooms.topics_changed()
+        self._services.topics_changed()
 
     # --- who hears of it
 
@@ -219,8 +219,8 @@ class Streams:
             if not partition.is_settled:
                 return
             del self._unsettled[partition.log.stream]
-            self._rooms.opened(now, partition)
-        self._rooms.news(now, partition)
+            self._services.opened(now, partition)
+        self._services.news(now, partition)
 
 
 def _takes_writes(partition: Partition) -> bool:

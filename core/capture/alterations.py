@@ -31,7 +31,7 @@ class UnknownAlteration(GoQueueError):
 
 
 def _groups_of(node: Node) -> Iterator[GroupLeader]:
-    return (room for room in node._rooms.rooms if isinstance(room, GroupLeader))
+    return (room for room in node._services.services if isinstance(room, GroupLeader))
 
 
 def _set_recent_bytes(node: Node, value: int) -> None:
@@ -120,7 +120,7 @@ class Alterations:
             if any(group.config.get(key) != value for key, value in given.items()):
                 # Every later state of the group goes on with this mapping.
                 group.config = _Overlaid(group.config, given)
-                node._rooms.topics_changed()
+                node._services.topics_changed()
 
     def _meant(
         self, kind: str, settings: dict[str, dict[str, Any]], known: Mapping[str, _Named]

@@ -15,7 +15,7 @@ from goqueue.core.capture.digest import digest
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.groups.journal import JOURNAL_TOPIC
 from goqueue.core.log.effects import Append
-from goqueue.core.queues.book import MOVES_KEY
+from goqueue.core.queues.queue_ledger import MOVES_KEY
 from goqueue.core.queues.records import (
     WORK_CODEC,
     Delivered,

@@ -20,7 +20,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from goqueue.core.client.failure import Failure
-from goqueue.core.client.parcel import SEQUENCES, Parcel
+from goqueue.core.client.record_batch import SEQUENCES, RecordBatch
 from goqueue.core.records.batch import NO_EPOCH, NO_PRODUCER, NO_SEQUENCE, Lane
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class Pipeline:
         self.address = address
         self.message_bytes_max = route.message_bytes_max
         # By lane: the parcel that takes the next record.
-        self.open: list[Parcel | None] = [None] * len(Lane)
+        self.open: list[RecordBatch | None] = [None] * len(Lane)
         # Due and never sent; the last ones may still be open.
-        self.queue: deque[Parcel] = deque()
+        self.queue: deque[RecordBatch] = deque()
         # Sent at least once, or half of such a one, without an outcome; `awaiting` of them on the current connection.
-        self.flight: deque[Parcel] = deque()
+        self.flight: deque[RecordBatch] = deque()
         self.awaiting = 0
         self.unsent = 0
         # How many were ever in flight in this epoch.
@@ -87,14 +87,14 @@ class Pipeline:
             self.count_on(parcel.count)
             self._number(parcel)
 
-    def launch(self, parcel: Parcel) -> None:
+    def launch(self, parcel: RecordBatch) -> None:
         """It is in flight from here on, behind all others."""
         parcel.is_behind_gap = self.has_gap
         self.flight.append(parcel)
         self.unsent += 1
         self._number(parcel)
 
-    def _number(self, parcel: Parcel) -> None:
+    def _number(self, parcel: RecordBatch) -> None:
         parcel.flown = self.flown
         self.flown += 1
 
@@ -103,7 +103,7 @@ class Pipeline:
         """Whether another one may be in flight."""
         return not self.flight or self.flown - self.flight[0].flown < self.limit
 
-    def is_near(self, parcel: Parcel) -> bool:
+    def is_near(self, parcel: RecordBatch) -> bool:
         """Whether one may be sent while the oldest that is in flight has no answer."""
         return parcel.flown - self.flight[0].flown < self.limit
 
@@ -111,14 +111,14 @@ class Pipeline:
         """The sequence after `count` records; 31 bits of it, and then again from 0."""
         self.sequence = (self.sequence + count) & (SEQUENCES - 1)
 
-    def withdraw(self, parcel: Parcel) -> None:
+    def withdraw(self, parcel: RecordBatch) -> None:
         """Its answer is there, or will never come."""
         assert parcel.request_id
         parcel.request_id = 0
         self.awaiting -= 1
         self.unsent += 1
 
-    def remove(self, parcel: Parcel) -> None:
+    def remove(self, parcel: RecordBatch) -> None:
         """Nothing will be sent of it any more, wherever it is."""
         assert not parcel.request_id
         if self.open[parcel.lane] is parcel:
@@ -130,14 +130,14 @@ class Pipeline:
             self.unsent -= 1
             self.flight.remove(parcel)
 
-    def leave_gap(self, parcel: Parcel) -> None:
+    def leave_gap(self, parcel: RecordBatch) -> None:
         """A parcel is to be removed that is certainly not stored: nor is any behind it, whatever becomes of them."""
         if parcel.sequence != NO_SEQUENCE and parcel in self.flight:
             self.has_gap = True
             for behind in list(self.flight)[self.flight.index(parcel) + 1 :]:
                 behind.is_behind_gap = True
 
-    def replace(self, parcel: Parcel, halves: tuple[Parcel, Parcel]) -> None:
+    def replace(self, parcel: RecordBatch, halves: tuple[RecordBatch, RecordBatch]) -> None:
         """Send these two where one was to be sent again, in its place."""
         assert not parcel.request_id
         place = self.flight.index(parcel)
@@ -151,7 +151,7 @@ class Pipeline:
         self.flown += 1
         self.unsent += 1
 
-    def parcels(self) -> list[Parcel]:
+    def parcels(self) -> list[RecordBatch]:
         """All without an outcome, the oldest first."""
         opened = [parcel for parcel in self.open if parcel is not None and not parcel.is_due]
         return [*self.flight, *self.queue, *opened]

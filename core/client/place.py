@@ -8,8 +8,8 @@ from collections import deque
 
 from attrs import define, field
 
-from goqueue.core.client.parcel import Parcel
 from goqueue.core.client.pipeline import Pipeline
+from goqueue.core.client.record_batch import RecordBatch
 from goqueue.core.client.terms import SECOND_NS
 
 LATE_NS = 1 * SECOND_NS
@@ -21,11 +21,11 @@ class Place:
     """The pipelines that have something for an address, and the parcels whose answers it owes."""
 
     ready: deque[Pipeline] = field(factory=deque)
-    awaiting: dict[int, Parcel] = field(factory=dict)
+    awaiting: dict[int, RecordBatch] = field(factory=dict)
     # When it was last asked who leads what is sent there, for an answer that was late.
     looked: int = 0
 
-    def oldest(self) -> Parcel | None:
+    def oldest(self) -> RecordBatch | None:
         """The parcel that waits for its answer for longest."""
         return next(iter(self.awaiting.values()), None)
 

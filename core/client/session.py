@@ -19,9 +19,9 @@ from typing import Any
 
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, MISPLACED, PASSING, Failure
 from goqueue.core.client.numbering import Numbering
-from goqueue.core.client.parcel import Parcel
 from goqueue.core.client.pipeline import IN_FLIGHT_MAX, Pipeline
 from goqueue.core.client.place import Place
+from goqueue.core.client.record_batch import RecordBatch
 from goqueue.core.client.routing import Layout, Route
 from goqueue.core.client.terms import Terms
 from goqueue.core.errors import BatchError
@@ -53,7 +53,7 @@ class Session:
         # Set once nothing more can be published.
         self.failure: Failure | None = None
         # For the driver to look at and to clear: parcels settled, addresses whose connection must go.
-        self.settled: list[Parcel] = []
+        self.settled: list[RecordBatch] = []
         self.resets: list[str] = []
         # Topics of which the driver is to find out where and how they are.
         self.misplaced: dict[str, None] = {}
@@ -64,29 +64,29 @@ class Session:
         self._due_bytes = terms.batch_bytes if terms.linger_ns else 0
         self._backoff = Backoff(random, terms.backoff_first_ns, terms.backoff_longest_ns)
         self._places: dict[str, Place] = {}
-        self._lingering: deque[Parcel] = deque()
-        self._aging: deque[Parcel] = deque()
+        self._lingering: deque[RecordBatch] = deque()
+        self._aging: deque[RecordBatch] = deque()
         self._halted: dict[Pipeline, None] = {}
         self._numbering = Numbering()
         self._last_request = 0
 
     # --- what comes in from users
 
-    def open(self, now: int, pipeline: Pipeline, lane: Lane, due: Due = Due.NOW) -> Parcel:
+    def open(self, now: int, pipeline: Pipeline, lane: Lane, due: Due = Due.NOW) -> RecordBatch:
         """A new parcel for the next record of this lane; the one before it is due."""
         before = pipeline.open[lane]
         if before is not None and not before.is_due:
             self._due(before)
         most = LATER_BYTES_MAX if pipeline.is_later else pipeline.message_bytes_max
         most = min(self.terms.batch_bytes * GROWTH_MAX, pipeline.message_bytes_max, most)
-        parcel = Parcel(self._owner, pipeline, lane, now, most, due=due)
+        parcel = RecordBatch(self._owner, pipeline, lane, now, most, due=due)
         pipeline.open[lane] = parcel
         self._aging.append(parcel)
         self._lingering.append(parcel)
         self.buffered += parcel.size
         return parcel
 
-    def add(self, parcel: Parcel, entry: Entry, size: int) -> int:
+    def add(self, parcel: RecordBatch, entry: Entry, size: int) -> int:
         """Take a record of at most `size` bytes; its place in the parcel."""
         entries = parcel.entries
         entries.append(entry)
@@ -96,11 +96,11 @@ class Session:
             self._due(parcel)
         return len(entries) - 1
 
-    def hand_in(self, now: int, pipeline: Pipeline, content: bytearray) -> Parcel:
+    def hand_in(self, now: int, pipeline: Pipeline, content: bytearray) -> RecordBatch:
         """Take a batch that is encoded and numbered; it is due at once."""
         assert self.terms.is_numbered
         header = read_header(content)
-        parcel = Parcel(self._owner, pipeline, header.lane, now, len(content))
+        parcel = RecordBatch(self._owner, pipeline, header.lane, now, len(content))
         parcel.hold(content, header.record_count, header.base_sequence)
         self._aging.append(parcel)
         self.buffered += parcel.size
@@ -108,12 +108,12 @@ class Session:
         self._ready(pipeline)
         return parcel
 
-    def hurry(self, parcel: Parcel) -> None:
+    def hurry(self, parcel: RecordBatch) -> None:
         """Let this parcel not linger."""
         if not parcel.is_due and not parcel.is_settled:
             self._due(parcel)
 
-    def flush(self) -> list[Parcel]:
+    def flush(self) -> list[RecordBatch]:
         """Let nothing linger; everything that has no outcome."""
         for parcel in self._lingering:
             self.hurry(parcel)
@@ -127,7 +127,7 @@ class Session:
             if not parcel.is_settled:
                 self._give_up(parcel, failure)
 
-    def _due(self, parcel: Parcel) -> None:
+    def _due(self, parcel: RecordBatch) -> None:
         parcel.is_due = True
         pipeline = parcel.pipeline
         pipeline.queue.append(parcel)
@@ -258,7 +258,7 @@ class Session:
                 if pipeline.address == address:
                     self.misplaced[pipeline.topic] = None
 
-    def _halve(self, parcel: Parcel) -> None:
+    def _halve(self, parcel: RecordBatch) -> None:
         """Send half of the records at a time, in the same place and under the same numbers.
 
         What is in flight behind them is refused as out of order, and is sent again behind them.
@@ -270,13 +270,13 @@ class Session:
         self._aging.insert(place + 1, back)
         self.buffered += front.size + back.size - parcel.size
 
-    def _answered(self, address: str, request_id: int) -> Parcel | None:
+    def _answered(self, address: str, request_id: int) -> RecordBatch | None:
         parcel = self._place(address).awaiting.pop(request_id, None)
         if parcel is not None:
             parcel.pipeline.withdraw(parcel)
         return parcel
 
-    def _withdraw(self, parcel: Parcel) -> None:
+    def _withdraw(self, parcel: RecordBatch) -> None:
         del self._place(parcel.pipeline.address).awaiting[parcel.request_id]
         parcel.is_doubtful = True
         parcel.pipeline.withdraw(parcel)
@@ -293,7 +293,7 @@ class Session:
 
     # --- outcomes
 
-    def _settle(self, parcel: Parcel, offset: int, failure: Failure | None) -> None:
+    def _settle(self, parcel: RecordBatch, offset: int, failure: Failure | None) -> None:
         if failure is not None:
             failure = parcel.as_a_whole(failure)
             if failure.what_happened is Outcome.NONE:
@@ -311,7 +311,7 @@ class Session:
         while aging and aging[0].is_settled:
             aging.popleft()
 
-    def _give_up(self, parcel: Parcel, failure: Failure) -> None:
+    def _give_up(self, parcel: RecordBatch, failure: Failure) -> None:
         if parcel.request_id:
             self._withdraw(parcel)
         self._settle(parcel, -1, failure)
@@ -400,9 +400,9 @@ class Session:
         """Where there may be something to send to."""
         return [address for address, place in self._places.items() if place.ready]
 
-    def take(self, now: int, address: str) -> list[Parcel]:
+    def take(self, now: int, address: str) -> list[RecordBatch]:
         """What to send there now, in this order; each has its request's number and its bytes."""
-        taken: list[Parcel] = []
+        taken: list[RecordBatch] = []
         place = self._place(address)
         size, ready = 0, place.ready
         while ready and size < TAKE_BYTES_MAX:
@@ -426,7 +426,7 @@ class Session:
             ready.rotate(-1)
         return taken
 
-    def _next(self, pipeline: Pipeline) -> Parcel | None:
+    def _next(self, pipeline: Pipeline) -> RecordBatch | None:
         """The parcel to be sent next, if one may be sent."""
         if pipeline.is_halted or pipeline.is_misplaced or pipeline.awaiting >= pipeline.limit:
             return None
@@ -452,7 +452,7 @@ class Session:
             return False
         return self._numbering.renew(pipeline)
 
-    def _seal(self, parcel: Parcel) -> bool:
+    def _seal(self, parcel: RecordBatch) -> bool:
         """Move a parcel from the queue into flight; False if what it holds cannot be written."""
         pipeline = parcel.pipeline
         sequence = pipeline.sequence if self.terms.is_idempotent else NO_SEQUENCE

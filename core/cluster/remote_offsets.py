@@ -49,7 +49,7 @@ class Ends:
 
 
 @define
-class Horizon:
+class RemoteOffsets:
     """The ends of partitions that are led elsewhere, and what is to be told of those led here."""
 
     _known: dict[Place, LedEnd] = field(factory=dict)

@@ -7,10 +7,10 @@ that node is asked for as much as the page has room for.
 
 from attrs import define, field
 
+from goqueue.core.deadletters.context import MoverContext
 from goqueue.core.deadletters.letters import fits, read_letter
 from goqueue.core.deadletters.picking import opened
 from goqueue.core.deadletters.reading import Reading
-from goqueue.core.deadletters.yard import Yard
 from goqueue.core.queues.gone import Gone
 from goqueue.core.records.varint import Readable
 from goqueue.core.replicas.elsewhere import elsewhere
@@ -93,7 +93,7 @@ class Browsing:
 
     call: Call
     topic: str
-    _yard: Yard
+    _yard: MoverContext
     _partitions: int
     _request: BrowseDead
     answer: DeadLetters | Refusal | None = None

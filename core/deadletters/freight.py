@@ -3,8 +3,8 @@
 from attrs import define, field
 
 from goqueue.core.deadletters.picking import Consignment
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.move_records import Tally
+from goqueue.core.queues.queue_ledger import QueueLedger
 
 
 @define
@@ -19,7 +19,7 @@ class Freight:
     job: str = ""
     tally: Tally = field(factory=Tally)
 
-    def is_still_there(self, book: Book) -> bool:
+    def is_still_there(self, book: QueueLedger) -> bool:
         """Whether nobody else has settled what is to be moved."""
         offsets = self.consignment.offsets
         if self.job:

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from goqueue.core.deadletters.census import Census
-from goqueue.core.deadletters.yard import Yard
-from goqueue.core.queues.book import Book
+from goqueue.core.deadletters.context import MoverContext
 from goqueue.core.queues.errands import Errands
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.replicas.elsewhere import leaders_elsewhere
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.deadletters import (
     CancelRedrive,
@@ -124,7 +124,7 @@ def _started(reply: RedriveReply) -> tuple[int, str]:
 class Inquiries:
     """All questions under way, by whom the answer is for."""
 
-    _yard: Yard
+    _yard: MoverContext
     _census: Census
     _open: dict[Call, Inquiry] = field(factory=dict)
     # What is counted for jobs that are to begin.
@@ -155,7 +155,7 @@ class Inquiries:
         whole = [call for call, inquiry in self._open.items() if inquiry.is_whole]
         return [(call, self._open.pop(call).answer()) for call in whole]
 
-    def counts(self, call: Call, leader: TopicLeader, books: dict[int, Book]) -> DeadCounts | Refusal | None:
+    def counts(self, call: Call, leader: HostedTopic, books: dict[int, QueueLedger]) -> DeadCounts | Refusal | None:
         """The letters in all partitions of a topic, those of other nodes too; None while these are asked."""
         inquiry = self._counting.pop(call, None)
         if inquiry is None:

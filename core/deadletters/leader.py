@@ -1,6 +1,6 @@
 """The room of dead letters: it has them moved, and answers whoever asks about them or has them sent back.
 
-What is to be done follows from the ledgers alone: what is dead in a queue, an open intent, a job that runs. The room
+What is to be done follows from the ledgers alone: what is dead in a queue, an open intent, a job that runs. The service
 looks at each ledger that may have changed, and takes up what it finds there.
 
 A request waits while a ledger that it needs is being made or read. Answers that speak of a job are held until the
@@ -19,21 +19,21 @@ from typing import Any
 from attrs import define
 
 from goqueue.core.deadletters.browsing import Browsing
-from goqueue.core.deadletters.carrier import Carrier
 from goqueue.core.deadletters.census import Census
-from goqueue.core.deadletters.hired import Hired
+from goqueue.core.deadletters.context import Ledgers, MoverContext
 from goqueue.core.deadletters.inquiries import Inquiries, Question
+from goqueue.core.deadletters.mover import DeadLetterMover
 from goqueue.core.deadletters.produced import produced
 from goqueue.core.deadletters.redrive import Redrive
+from goqueue.core.deadletters.redrives_for_others import RedrivesForOthers
 from goqueue.core.deadletters.requests import browse_refusal, job_of, job_refusal
-from goqueue.core.deadletters.yard import Ledgers, Yard
 from goqueue.core.partition.partition import Partition
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.errands import Errands, Slot
 from goqueue.core.queues.move_records import Closed, Job, Tally
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.targets import dead_topics, resolved
 from goqueue.core.replicas.elsewhere import elsewhere
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.deadletters import (
     BrowseDead,
@@ -55,9 +55,9 @@ from goqueue.core.requests.messages import Side
 from goqueue.core.requests.metadata import AddSide
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
-from goqueue.core.services.internal_requests import Wishes
-from goqueue.core.services.service import Site
+from goqueue.core.requests.row import Request, ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
+from goqueue.core.services.service import ServiceContext
 
 _WAITING_MAX = 1000
 _BUSY_MAX = 64
@@ -74,18 +74,18 @@ class _Started:
 class DeadLeader:
     """The dead letters of one node."""
 
-    def __init__(self, site: Site, ledgers: Ledgers) -> None:
+    def __init__(self, site: ServiceContext, ledgers: Ledgers) -> None:
         self._site = site
-        self.wishes = Wishes(Service.DEAD_LETTERS)
-        self._yard = Yard(site.clock, site.led, ledgers, Errands(self.wishes))
+        self.wishes = InternalRequests(ServiceName.DEAD_LETTERS)
+        self._yard = MoverContext(site.clock, site.led, ledgers, Errands(self.wishes))
         self._census = Census(self._yard)
-        self._carriers: dict[Slot, Carrier] = {}
+        self._carriers: dict[Slot, DeadLetterMover] = {}
         # Those with letters in memory, those that wait for one of them to end, and those in a pause.
         self._busy: dict[Slot, None] = {}
         self._line: dict[Slot, None] = {}
         self._paused: dict[Slot, None] = {}
         self._redrives: dict[str, Redrive] = {}
-        self._hired = Hired(self._yard, self._carriers)
+        self._hired = RedrivesForOthers(self._yard, self._carriers)
         self._browsing: dict[Call, Browsing] = {}
         self._inquiries = Inquiries(self._yard, self._census)
         self._waiting: dict[Call, Request | _Started] = {}
@@ -218,7 +218,9 @@ class DeadLeader:
         self._begin(now, call, request, books[0], counts)
         return True
 
-    def _begin(self, now: int, call: Call, request: StartRedrive | PurgeDead, home: Book, counts: DeadCounts) -> None:
+    def _begin(
+        self, now: int, call: Call, request: StartRedrive | PurgeDead, home: QueueLedger, counts: DeadCounts
+    ) -> None:
         name, spans = (
             home.topic,
             {number: (counts.starts[number], counts.ends[number]) for number in sorted(counts.ends)},
@@ -236,7 +238,7 @@ class DeadLeader:
         self._yard.look_at((topic, 0))
         return redrive
 
-    def _home(self, topic: str) -> Book | Refusal | None:
+    def _home(self, topic: str) -> QueueLedger | Refusal | None:
         """The ledger that keeps a topic's jobs; None while it is yet to be read, or to be durable, or made at all."""
         books = self._census.books(self._site.led.topics[topic])
         if not isinstance(books, dict):
@@ -247,7 +249,7 @@ class DeadLeader:
     def _describe(self, now: int, call: Call, request: DescribeRedrive | CancelRedrive | _Started) -> bool:
         homes = [self._home(topic) for topic in self._with_jobs()]
         for home in homes:
-            job = home.moves.jobs.get(request.redrive_id) if isinstance(home, Book) else None
+            job = home.moves.jobs.get(request.redrive_id) if isinstance(home, QueueLedger) else None
             if job is not None:
                 return self._say(call, self._reply(job))
         if None in homes:
@@ -300,7 +302,7 @@ class DeadLeader:
     # --- what the node reports
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
-        """The answer to a wish: of the room itself, or of whoever asked."""
+        """The answer to a wish: of the service itself, or of whoever asked."""
         name = self._making.pop(number, "")
         if not name:
             self._yard.errands.answered(now, number, reply)
@@ -314,7 +316,7 @@ class DeadLeader:
 
     def _is_about(self, asked: str, name: str) -> bool:
         leader = resolved(self._site.led, asked)
-        return isinstance(leader, TopicLeader) and leader.topic.name == name
+        return isinstance(leader, HostedTopic) and leader.topic.name == name
 
     def topics_changed(self, now: int) -> None:
         """Whatever was under way with a topic that is gone is gone as well."""
@@ -346,7 +348,7 @@ class DeadLeader:
         return False
 
     def regained(self, now: int) -> None:
-        """This node may lead again. The room repeats at once the requests that were refused meanwhile."""
+        """This node may lead again. The service repeats at once the requests that were refused meanwhile."""
         for slot in self._paused:
             self._carriers[slot].renew()
 
@@ -384,13 +386,13 @@ class DeadLeader:
             self._site.send(call, reply)
 
     def _stir(self, slot: Slot) -> None:
-        """A ledger may be another than it was; mostly it has nothing for this room."""
+        """A ledger may be another than it was; mostly it has nothing for this service."""
         book = self._yard.ledgers.books.get(slot)
         if book is None:
             return
         carrier = self._carriers.get(slot)
         if carrier is None:
-            carrier = self._carriers[slot] = Carrier(slot, self._yard)
+            carrier = self._carriers[slot] = DeadLetterMover(slot, self._yard)
         elif not self._redrives and book.is_ready and carrier.is_at_rest(book):
             return
         self._yard.look_at(slot)
@@ -426,7 +428,7 @@ class DeadLeader:
             self._step_redrive(now, redrive)
         self._hired.step(now, slot)
 
-    def _note(self, slot: Slot, carrier: Carrier) -> None:
+    def _note(self, slot: Slot, carrier: DeadLetterMover) -> None:
         """Remember what a carrier waits for, and let the next in line have its place."""
         if carrier.until:
             self._paused[slot] = None

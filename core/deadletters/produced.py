@@ -1,11 +1,11 @@
 """What a partition that is led here knows of a producer's batch: whether a move has arrived."""
 
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.deadletters import FindMoved, Moved
 from goqueue.core.requests.refusals import Code, Refusal
 
 
-def produced(led: Led, question: FindMoved) -> Moved | Refusal:
+def produced(led: ReplicaSet, question: FindMoved) -> Moved | Refusal:
     """Whether a batch is there for good; refused while that is not certain."""
     target = led.partition(question.topic, question.partition)
     if isinstance(target, Refusal):

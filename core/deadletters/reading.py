@@ -10,7 +10,7 @@ from attrs import define, field
 from goqueue.core.errors import BatchError, ProtocolError
 from goqueue.core.queues.errands import Errands, Sender
 from goqueue.core.records.varint import Readable
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
@@ -39,7 +39,7 @@ class Reading:
     """A partition that is read for a pick; `refusal` says why it ended before its time."""
 
     _errands: Errands
-    _led: Led
+    _led: ReplicaSet
     # Who is told, and passes the answer on.
     _sender: Sender
     topic: str

@@ -11,10 +11,10 @@ durable as well.
 
 from attrs import define, evolve, field
 
-from goqueue.core.deadletters.carrier import Carrier
-from goqueue.core.deadletters.distant import Distant
-from goqueue.core.deadletters.leg import NO_LIMIT, Leg
-from goqueue.core.deadletters.yard import Yard
+from goqueue.core.deadletters.context import MoverContext
+from goqueue.core.deadletters.mover import DeadLetterMover
+from goqueue.core.deadletters.redrive_partition import NO_LIMIT, RedrivePartition
+from goqueue.core.deadletters.remote_redrive import RemoteRedrive
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.move_records import Job, Tally
 from goqueue.core.replicas.elsewhere import elsewhere
@@ -30,8 +30,8 @@ class Redrive:
 
     topic: str
     redrive_id: str
-    _yard: Yard
-    _carriers: dict[Slot, Carrier]
+    _yard: MoverContext
+    _carriers: dict[Slot, DeadLetterMover]
     # Which count of batches of its ledger makes durable what is known of the job.
     kept: int = 0
     is_over: bool = False
@@ -42,7 +42,7 @@ class Redrive:
     _home_load: int = 0
     _order: list[int] = field(factory=list)
     _at: int = 0
-    _legs: dict[int, Leg | Distant] = field(factory=dict)
+    _legs: dict[int, RedrivePartition | RemoteRedrive] = field(factory=dict)
 
     @property
     def home(self) -> Slot:
@@ -86,15 +86,17 @@ class Redrive:
                 total.moved += tally.moved
         return total
 
-    def _leg(self, job: Job, number: int) -> Leg | Distant:
+    def _leg(self, job: Job, number: int) -> RedrivePartition | RemoteRedrive:
         """The work in a partition, by whoever leads it at the moment."""
         slot, leg = (self.topic, number), self._legs.get(number)
         away = elsewhere(self._yard.led, *slot)
         if away is None:
-            if not isinstance(leg, Leg):
-                leg = self._legs[number] = Leg(slot, self.redrive_id, self._yard, self._carriers, job)
-        elif not isinstance(leg, Distant) or leg.node != away.leader:
-            leg = self._legs[number] = Distant(slot, away.leader, self._yard, job, None if leg is None else leg.tally)
+            if not isinstance(leg, RedrivePartition):
+                leg = self._legs[number] = RedrivePartition(slot, self.redrive_id, self._yard, self._carriers, job)
+        elif not isinstance(leg, RemoteRedrive) or leg.node != away.leader:
+            leg = self._legs[number] = RemoteRedrive(
+                slot, away.leader, self._yard, job, None if leg is None else leg.tally
+            )
         leg.job = job
         return leg
 
@@ -172,7 +174,7 @@ class Redrive:
             room -= leg.tally.matched
         return room
 
-    def _go_back(self, at: int, leg: Leg | Distant) -> None:
+    def _go_back(self, at: int, leg: RedrivePartition | RemoteRedrive) -> None:
         """A partition that was done has another leader, who has to be asked how much was done there."""
         if not leg.is_done:
             self._at = at
@@ -186,7 +188,7 @@ class Redrive:
         legs = [self._leg(job, number) for number in self._order]
         for leg in legs:
             leg.end()
-            if isinstance(leg, Distant):
+            if isinstance(leg, RemoteRedrive):
                 leg.step(now)
         if any(leg.is_moving or leg.tally is None for leg in legs) and now < self._patience_end:
             self._waits_until = self._patience_end

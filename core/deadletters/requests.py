@@ -4,7 +4,7 @@ from goqueue.core.cluster.plan import is_own
 from goqueue.core.deadletters.browsing import LIMIT_MAX
 from goqueue.core.deadletters.letters import REASONS
 from goqueue.core.queues.move_records import Job
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.deadletters import BrowseDead, PurgeDead, Sieve, StartRedrive
 from goqueue.core.requests.refusals import Code, Refusal
 
@@ -41,7 +41,7 @@ def browse_refusal(request: BrowseDead, partitions: int) -> Refusal | None:
     return sieve_refusal(request.sieve)
 
 
-def job_refusal(led: Led, topic: str, request: StartRedrive | PurgeDead) -> Refusal | None:
+def job_refusal(led: ReplicaSet, topic: str, request: StartRedrive | PurgeDead) -> Refusal | None:
     """Why letters of a topic cannot be sent back or purged like this."""
     refusal = sieve_refusal(request.sieve)
     if refusal is not None or isinstance(request, PurgeDead):

@@ -8,7 +8,7 @@ and goes on in the next, so that others wait for milliseconds.
 from attrs import define, field
 
 from goqueue.core.requests.row import Request
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 Slot = tuple[str, int]
 """A topic and a partition."""
@@ -38,7 +38,7 @@ class Errands:
     """The wishes of one partition; `owners` tells whose each is, among those of all."""
 
     slot: Slot
-    _wishes: Wishes
+    _wishes: InternalRequests
     _owners: dict[int, Slot] = field(factory=dict)
 
     def ask(self, wish: Request) -> int:

@@ -48,9 +48,9 @@ from goqueue.core.requests.messages import Fetch, Fetched, Published, PublishRep
 from goqueue.core.requests.metadata import AddSide
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
-from goqueue.core.services.internal_requests import Wishes
-from goqueue.core.services.service import Site
+from goqueue.core.requests.row import Request, ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
+from goqueue.core.services.service import ServiceContext
 from goqueue.core.timers.alarms import Alarms
 
 _WAITING_MAX = 1_000
@@ -63,8 +63,8 @@ Single = GetDelayed | CancelDelayed | RescheduleDelayed
 class DelayLeader:
     """The room of delays."""
 
-    _site: Site
-    wishes: Wishes = field(factory=lambda: Wishes(Service.DELAYS), init=False)
+    _site: ServiceContext
+    wishes: InternalRequests = field(factory=lambda: InternalRequests(ServiceName.DELAYS), init=False)
     _calendars: dict[Slot, Calendar] = field(factory=dict, init=False)
     # Whose each wish is, of those of calendars.
     _owners: dict[int, Slot] = field(factory=dict, init=False)
@@ -239,7 +239,7 @@ class DelayLeader:
     def publish(self, topic: str, held: HeldBack) -> None:
         """Have messages wait for the schedule of their topic, which is made for them."""
         waiting = self._publishes.get(topic)
-        if held.publishing.call.service is Service.DELAYS:
+        if held.publishing.call.service is ServiceName.DELAYS:
             # They were here before: the schedule was made, and is gone again.
             self._refuse(held, deleted(topic))
         elif waiting is None:
@@ -390,7 +390,7 @@ class DelayLeader:
         return True
 
     def regained(self, now: int) -> None:
-        """This node may lead again. The room repeats at once the requests that were refused meanwhile."""
+        """This node may lead again. The service repeats at once the requests that were refused meanwhile."""
         for slot, calendar in self._calendars.items():
             calendar.renew(now)
             self._busy[slot] = None

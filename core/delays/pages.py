@@ -9,7 +9,7 @@ from goqueue.core.requests.delays import DelayedMessage, DelayedMessages, ListDe
 from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 
 @define(eq=False)
@@ -41,7 +41,7 @@ def _place(message: DelayedMessage) -> tuple[int, int, int]:
 class Pages:
     """All pages under way, by whom they are for."""
 
-    _wishes: Wishes
+    _wishes: InternalRequests
     _open: dict[Call, Page] = field(factory=dict)
     # Whose page each question to another node is for.
     _owners: dict[int, Call] = field(factory=dict)

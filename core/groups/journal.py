@@ -1,8 +1,8 @@
 """The journal that groups stand on: a partition of the broker's own, in which the last record of a key counts.
 
 It is a client of that partition like any other, only that its requests come from the node itself: they go out as
-`Wishes`, and their answers come back with the same numbers. So whatever carries a partition over a lost disk or to
-another node carries the groups as well.
+`InternalRequests`, and their answers come back with the same numbers. So whatever carries a partition over a lost disk
+or to another node carries the groups as well.
 
     ABSENT  --ensure-->  MAKING  -->  LOADING  -->  READY
     READY, LOADING  --an append or a read is refused-->  FAILED  --opened, or a pause-->  LOADING
@@ -26,7 +26,7 @@ from goqueue.core.requests.messages import Acks, Fetch, Fetched, PublishBatch, P
 from goqueue.core.requests.metadata import MakeOwnTopic
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 JOURNAL_TOPIC, JOURNAL_STREAM = "__groups", "logs/__groups/0"
 # Small segments, so that what is superseded soon lies in one that compaction may touch.
@@ -56,7 +56,7 @@ class Standing(Enum):
 class Journal:
     """The journal's state; `appended` and `durable` count batches since it was last ready."""
 
-    _wishes: Wishes
+    _wishes: InternalRequests
     standing: Standing = Standing.ABSENT
     why: str = ""
     appended: int = 0

@@ -6,8 +6,8 @@ entry cannot be made durable, memory is ahead of the disk: whoever waits is refu
 with what the journal holds.
 
 Where another node leads the journal, that one is the coordinator. Requests are refused here with its name, and nothing
-of them was carried out; those whose entries were under way when the journal went there may have been. What other rooms
-need to know of groups is then taken from a copy (`Mirror`), and a member that polls here is reported alive
+of them was carried out; those whose entries were under way when the journal went there may have been. What other
+services need to know of groups is then taken from a copy (`Mirror`), and a member that polls here is reported alive
 (`SignsOfLife`). A coordinator that has lost touch with the others may have a successor: it says nothing and judges
 nobody until it is sure that it has none, and then gives every member a whole session, as a successor would.
 
@@ -27,12 +27,12 @@ from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC, Journal, 
 from goqueue.core.groups.measure import Sight, measured
 from goqueue.core.groups.mirror import Mirror
 from goqueue.core.groups.moments import Moments
+from goqueue.core.groups.offset_lookup import OffsetLookup
+from goqueue.core.groups.pending_lookups import PendingLookups
 from goqueue.core.groups.plan import member_of
 from goqueue.core.groups.polling import Polls
-from goqueue.core.groups.reach import Reach
 from goqueue.core.groups.shared import Queues, SharedNews
 from goqueue.core.groups.signs import SignsOfLife
-from goqueue.core.groups.sounded import Sounded
 from goqueue.core.groups.state import Group, Slot
 from goqueue.core.partition.partition import Partition
 from goqueue.core.replicas.elsewhere import Elsewhere, elsewhere
@@ -41,9 +41,9 @@ from goqueue.core.requests.groups import FetchOffsets, GroupMode, JoinGroup, Mea
 from goqueue.core.requests.messages import Fetched, FoundOffset, PublishReply, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
-from goqueue.core.services.internal_requests import Wishes
-from goqueue.core.services.service import Site
+from goqueue.core.requests.row import Request, ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
+from goqueue.core.services.service import ServiceContext
 
 _WAITING_MAX = 1000
 # So many groups are named in one note.
@@ -53,7 +53,7 @@ _NAMED_MAX = 20
 class GroupLeader:
     """The groups of one node."""
 
-    def __init__(self, site: Site, session_timeout_ms: int, bounds: GroupBounds) -> None:
+    def __init__(self, site: ServiceContext, session_timeout_ms: int, bounds: GroupBounds) -> None:
         self._clock = site.clock
         self._led = site.led
         self._send = site.send
@@ -61,13 +61,13 @@ class GroupLeader:
         self._session_timeout_ms = session_timeout_ms
         # Who knows how far shared groups have come.
         self.queues: Queues | None = None
-        self.wishes = Wishes(Service.GROUPS)
+        self.wishes = InternalRequests(ServiceName.GROUPS)
         self._journal = Journal(self.wishes)
         self._mirror = Mirror(self.wishes)
         self._signs = SignsOfLife(self.wishes)
-        self._reach = Reach(site.led, self.wishes)
+        self._reach = OffsetLookup(site.led, self.wishes)
         self._moments = Moments(self.wishes)
-        self._sounded = Sounded(self._reach)
+        self._sounded = PendingLookups(self._reach)
         self.coordinator = Coordinator(site.clock, site.random, self._reach.ends, {}, bounds, shown=self._reach.about)
         self._polls = Polls(self.coordinator, self._reach.ends, self.wishes, self._reach)
         self._waiting: dict[Call, Request] = {}
@@ -168,7 +168,7 @@ class GroupLeader:
             f"forgotten with their offsets, as nobody has used them for long: {', '.join(names[:_NAMED_MAX])}{more}"
         ]
 
-    # --- what other rooms ask
+    # --- what other services ask
 
     @property
     def is_known(self) -> bool:

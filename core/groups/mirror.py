@@ -21,7 +21,7 @@ from goqueue.core.groups.state import Group, GroupStands, change_of
 from goqueue.core.records.entries import entries_in
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 _READ_BYTES = 1 << 20
 _WAIT_NS = 2_000_000_000
@@ -34,7 +34,7 @@ _CUT_OFF_NS = 600_000_000_000
 class Mirror:
     """The copy; `news` is what has happened in it since that was last taken."""
 
-    _wishes: Wishes
+    _wishes: InternalRequests
     groups: dict[str, Group] = field(factory=dict)
     news: SharedNews = field(factory=SharedNews)
     is_whole: bool = False

@@ -11,7 +11,7 @@ from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import ResetOffsets, ResetTo
 from goqueue.core.requests.messages import FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 
 @define
@@ -29,7 +29,7 @@ class MomentReset:
 class Moments:
     """All resets that are being looked up."""
 
-    _wishes: Wishes
+    _wishes: InternalRequests
     _resets: dict[Call, MomentReset] = field(factory=dict)
     _by_question: dict[int, MomentReset] = field(factory=dict)
 

@@ -11,7 +11,7 @@ of the answer.
 
 Partitions that other nodes lead are read by way of these. Where they begin and end is sounded before the first read,
 scouts bring the news of them, and where one cannot be read for a passing reason the others are: its readers hear
-nothing of it for a while, and no error (`Reach`).
+nothing of it for a while, and no error (`OffsetLookup`).
 
 Invariants: a member has one poll at most, and each is answered once or forgotten; a place belongs to a tenure that
 lasts; whoever waits is found under each partition that it has; nothing is kept of members that are gone.
@@ -23,8 +23,8 @@ from attrs import define, field
 
 from goqueue.core.groups import describe, plan, rebalance
 from goqueue.core.groups.coordinator import Coordinator
+from goqueue.core.groups.offset_lookup import PASSING, OffsetLookup
 from goqueue.core.groups.plan import Ends
-from goqueue.core.groups.reach import PASSING, Reach
 from goqueue.core.groups.reader import Place, Poll, Reader
 from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Slot
@@ -33,7 +33,7 @@ from goqueue.core.requests.groups import GroupMode, Polled, PolledBatches, PollG
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 from goqueue.core.timers.alarms import Alarms
 
 RECORDS_MAX = 1_000_000
@@ -48,9 +48,9 @@ class Polls:
 
     _coordinator: Coordinator
     _ends: Ends
-    _wishes: Wishes
+    _wishes: InternalRequests
     # None where no other node leads anything.
-    _reach: Reach | None = None
+    _reach: OffsetLookup | None = None
     # Answers that hold already; those that do not are with the coordinator's.
     replies: list[tuple[Call, Reply]] = field(factory=list)
     count: int = 0
@@ -269,7 +269,7 @@ class Polls:
         reach = self._reach
         return reach is not None and any(reach.is_sounding(slot) for slot in reader.order)
 
-    def _is_passing(self, now: int, reach: Reach, poll: Poll, refusal: Refusal) -> bool:
+    def _is_passing(self, now: int, reach: OffsetLookup, poll: Poll, refusal: Refusal) -> bool:
         """Whether another node's partition can be read again soon, which the poll is to bear in mind."""
         if refusal.code is Code.OFFSET_OUT_OF_RANGE:
             # It begins or ends elsewhere by now, which is found out before it is read again.

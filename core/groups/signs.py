@@ -10,7 +10,7 @@ from goqueue.core.groups.sessions import MemberKey
 from goqueue.core.groups.state import Member
 from goqueue.core.requests.groups import WatchGroup
 from goqueue.core.requests.internal import AskNode
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 _TIMES_A_SESSION = 6
 # Members that were told of are forgotten by the thousand, and told of once more.
@@ -21,7 +21,7 @@ _MEMBERS_MAX = 100_000
 class SignsOfLife:
     """Of which members it was told, where, and until when that holds."""
 
-    _wishes: Wishes
+    _wishes: InternalRequests
     _told: dict[MemberKey, tuple[str, int]] = field(factory=dict)
 
     def note(self, now: int, coordinator: str, member: Member, group: str) -> None:

@@ -7,7 +7,7 @@ from attrs import define, field
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 
 Slot = tuple[str, int]
 
@@ -23,7 +23,7 @@ class Sender(Protocol):
 class Errands:
     """The wishes that are under way; each has one answer."""
 
-    wishes: Wishes
+    wishes: InternalRequests
     _senders: dict[int, Sender] = field(factory=dict)
 
     def ask(self, sender: Sender, wish: Request, parent: Call | None = None) -> int:

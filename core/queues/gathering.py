@@ -26,7 +26,7 @@ from goqueue.core.requests.queues import (
 )
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 
 # What is asked of each node, and what is answered at last.
 Part = DescribeQueues | ResetQueues | MeasureWork | MeasureLanes
@@ -87,7 +87,7 @@ class Gathering:
         asked = DescribeQueues(group, names)
         nodes = dict.fromkeys([self._nodes.own, *self._nodes.of(names)], asked)
         # Nobody waits for an answer: the call is nobody's.
-        self._ask(_Gathered(Call(0, origin=Origin.SERVICE, service=Service.QUEUES), {**nodes}, idle=group))
+        self._ask(_Gathered(Call(0, origin=Origin.SERVICE, service=ServiceName.QUEUES), {**nodes}, idle=group))
 
     def reset(self, call: Call, request: ResetQueues) -> None:
         """Have queues on several nodes go on from somewhere else."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.errands import Slot
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.requests.call import Call
 
 
@@ -33,7 +33,7 @@ class Holding:
     _by_call: dict[Call, Held] = field(factory=dict)
     _by_round: dict[int, Held] = field(factory=dict)
 
-    def hold(self, call: Call, answer: object, books: Iterable[Book], round_: int = 0) -> bool:
+    def hold(self, call: Call, answer: object, books: Iterable[QueueLedger], round_: int = 0) -> bool:
         """Hold an answer until all that was written to some ledgers so far is durable; False if that is so already."""
         held = Held(call, answer, round_)
         for book in books:
@@ -46,7 +46,7 @@ class Holding:
                 self._by_round[round_] = held
         return held.missing > 0
 
-    def durable(self, book: Book) -> list[Held]:
+    def durable(self, book: QueueLedger) -> list[Held]:
         """A ledger is more durable than it was: the answers that rest on nothing else."""
         line = self._by_slot.get(book.slot)
         given: list[Held] = []

@@ -25,9 +25,9 @@ from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import fetched, topics_of
 from goqueue.core.groups.state import Group
 from goqueue.core.partition.partition import Partition
+from goqueue.core.queues.dispatcher import GroupDispatcher, Poll
 from goqueue.core.queues.errands import Errands, Slot, Turn
 from goqueue.core.queues.gathering import Gathering
-from goqueue.core.queues.hall import Hall, Poll
 from goqueue.core.queues.ledgers import Ledgers
 from goqueue.core.queues.measure import measured_lanes
 from goqueue.core.queues.newcomers import Newcomers
@@ -55,19 +55,19 @@ from goqueue.core.requests.queues import (
 )
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
-from goqueue.core.services.internal_requests import Wishes
-from goqueue.core.services.service import Site
+from goqueue.core.requests.row import Request, ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
+from goqueue.core.services.service import ServiceContext
 
 
 class WorkLeader:
     """The work queues of one node."""
 
-    def __init__(self, site: Site, groups: GroupLeader) -> None:
+    def __init__(self, site: ServiceContext, groups: GroupLeader) -> None:
         self._site = site
         self._groups = groups
         groups.queues = self
-        self.wishes = Wishes(Service.QUEUES)
+        self.wishes = InternalRequests(ServiceName.QUEUES)
         errands, turn = Errands(self.wishes), Turn()
         self._nodes = Nodes(site.led)
         self._rounds = Rounds(self._nodes, errands, site.random)
@@ -131,9 +131,9 @@ class WorkLeader:
 
     def _serve(self, now: int, call: Call, request: PollWork, group: Group, wait_ns: int) -> None:
         """Serve a member from the partitions that are led here."""
-        hall, member = self._hall(group), group.members[request.member_id]
-        self._openings.prepare(now, hall, group, member.topics)
-        refusal = None if hall.serves(member.topics) else self.refusal(member.topics)
+        dispatcher, member = self._dispatcher(group), group.members[request.member_id]
+        self._openings.prepare(now, dispatcher, group, member.topics)
+        refusal = None if dispatcher.serves(member.topics) else self.refusal(member.topics)
         if refusal is not None:
             self._site.send(call, refusal)
             return
@@ -141,12 +141,12 @@ class WorkLeader:
         bytes_max = min(max(request.bytes_max, 1), BYTES_MAX)
         bounds = messages_max, bytes_max, request.visibility_ms
         poll = Poll(call, member.member_id, member.topics, *bounds, now + wait_ns, request.round)
-        self._polls.poll(now, hall, poll)
+        self._polls.poll(now, dispatcher, poll)
 
     def _end_poll(self, request: EndPoll) -> None:
-        hall = self._polls.halls.get(request.group)
-        if hall is not None:
-            self._polls.end_round(hall, request.member_id, request.round)
+        dispatcher = self._polls.dispatchers.get(request.group)
+        if dispatcher is not None:
+            self._polls.end_round(dispatcher, request.member_id, request.round)
         self._ledgers.end_round(request.round)
 
     def _polled(self, now: int, request: PollWork, *, tells: bool) -> Group | Refusal | None:
@@ -160,10 +160,10 @@ class WorkLeader:
         message = f"group {group.name} is {group.mode}, and its members are given partitions, not messages"
         return Refusal(Code.WRONG_MODE, message, "group")
 
-    def _hall(self, group: Group) -> Hall:
-        hall = self._polls.hall(group.name)
-        hall.max_in_flight = in_flight_max(group.config)
-        return hall
+    def _dispatcher(self, group: Group) -> GroupDispatcher:
+        dispatcher = self._polls.dispatcher(group.name)
+        dispatcher.max_in_flight = in_flight_max(group.config)
+        return dispatcher
 
     def _show(self, now: int, call: Call, request: Settling) -> None:
         """Take receipts, or pass them on to the nodes that lead their partitions if somebody asks who is none."""
@@ -181,9 +181,9 @@ class WorkLeader:
             self._site.send(call, refusal)
             return
         settled = carry_out(now, request, self._ledgers.homes)
-        for desk in settled.desks:
-            self._polls.stir(desk)
-        self._ledgers.say(call, settled.answer, [desk.slot for desk in settled.desks])
+        for reader in settled.readers:
+            self._polls.stir(reader)
+        self._ledgers.say(call, settled.answer, [reader.slot for reader in settled.readers])
 
     def forget(self, call: Call) -> None:
         """Nobody waits for the answer to `call` any more; what it would have given is handed back."""
@@ -203,8 +203,12 @@ class WorkLeader:
 
     def offsets(self, group: str) -> dict[Slot, tuple[int, int]]:
         """By partition, below which offset everything is settled, and how many messages are not."""
-        hall = self._polls.halls.get(group)
-        return {} if hall is None else {slot: (desk.floor, desk.left) for slot, desk in hall.desks.items()}
+        dispatcher = self._polls.dispatchers.get(group)
+        return (
+            {}
+            if dispatcher is None
+            else {slot: (reader.floor, reader.left) for slot, reader in dispatcher.readers.items()}
+        )
 
     def refusal(self, topics: list[str]) -> Refusal | None:
         """Why nothing can be said of some topics for now."""
@@ -230,9 +234,9 @@ class WorkLeader:
         if refusal is not None:
             self._site.send(call, refusal)
             return
-        hall = self._polls.halls.get(request.group)
-        desks = {} if hall is None else hall.desks
-        queues = [QueueTold(*slot, desk.floor, desk.left, desk.open) for slot, desk in desks.items()]
+        dispatcher = self._polls.dispatchers.get(request.group)
+        readers = {} if dispatcher is None else dispatcher.readers
+        queues = [QueueTold(*slot, reader.floor, reader.left, reader.open) for slot, reader in readers.items()]
         self._site.send(call, QueuesTold(queues))
 
     def look_idle(self, group: str) -> None:
@@ -259,10 +263,10 @@ class WorkLeader:
             message = f"group {request.group!r} is not known here"
             self._site.send(call, Refusal(Code.UNAVAILABLE, message, retry_after_ms=200))
             return
-        hall = self._hall(group)
-        self._openings.prepare(now, hall, group, [request.topic])
+        dispatcher = self._dispatcher(group)
+        self._openings.prepare(now, dispatcher, group, [request.topic])
         self._open_begun(now)
-        self._resets.reset(now, call, request, hall)
+        self._resets.reset(now, call, request, dispatcher)
 
     def _follow_groups(self, now: int) -> None:
         """Members that are gone have nothing any more, groups that are gone no queues."""
@@ -272,14 +276,14 @@ class WorkLeader:
         news = self._groups.take_news()
         if news is None:
             return
-        names = [*self._polls.halls] if news.all_differ else [*news.stood]
+        names = [*self._polls.dispatchers] if news.all_differ else [*news.stood]
         for name in names:
             group = self._groups.known.get(name)
             if name in news.gone:
                 self._ledgers.end(name)
             if group is None or group.mode is not GroupMode.SHARED:
                 self._ledgers.end(name)
-            elif name in self._polls.halls:
+            elif name in self._polls.dispatchers:
                 self._regroup(group)
         for departure in news.departures:
             self._ledgers.depart(now, departure)
@@ -287,13 +291,13 @@ class WorkLeader:
 
     def _regroup(self, group: Group) -> None:
         """A group has other members or settings."""
-        hall = self._hall(group)
-        for desk in hall.desks.values():
-            self._ledgers.configure(desk)
-        for poll in [*hall.line.values()]:
+        dispatcher = self._dispatcher(group)
+        for reader in dispatcher.readers.values():
+            self._ledgers.configure(reader)
+        for poll in [*dispatcher.line.values()]:
             member = plan.member_of(group, poll.member_id)
             if isinstance(member, Refusal):
-                self._polls.refuse(hall, poll.member_id, member)
+                self._polls.refuse(dispatcher, poll.member_id, member)
             else:
                 poll.topics = member.topics
 
@@ -370,8 +374,8 @@ class WorkLeader:
     def _settle_once(self, now: int) -> None:
         returned = self._ledgers.take_returned()
         if returned:
-            for desk in carry_out(now, ReleaseWork(returned), self._ledgers.homes).desks:
-                self._polls.stir(desk)
+            for reader in carry_out(now, ReleaseWork(returned), self._ledgers.homes).readers:
+                self._polls.stir(reader)
         if self._openings.is_stale:
             self._look_again(now)
         self._open_begun(now)
@@ -404,12 +408,12 @@ class WorkLeader:
         """Something has come that those in line may have waited for."""
         self._openings.is_stale = False
         groups = self._groups.known
-        for hall in self._polls.halls.values():
-            group = groups.get(hall.group)
-            if hall.line and group is not None:
-                topics = [*dict.fromkeys(topic for poll in hall.line.values() for topic in poll.topics)]
-                self._openings.prepare(now, hall, group, topics)
-                self._polls.rouse(hall)
+        for dispatcher in self._polls.dispatchers.values():
+            group = groups.get(dispatcher.group)
+            if dispatcher.line and group is not None:
+                topics = [*dict.fromkeys(topic for poll in dispatcher.line.values() for topic in poll.topics)]
+                self._openings.prepare(now, dispatcher, group, topics)
+                self._polls.rouse(dispatcher)
         for call, request in self._resets.take_waiting():
             self._reset_own(now, call, request)
 

@@ -1,10 +1,10 @@
-"""The ledgers of a node's partitions: they are read and lost, desks open and shut with them, and answers wait for them.
+"""The ledgers of a node's partitions: readers open and shut with them, and answers wait until they are durable.
 
 What a turn changed goes into the books at its end, one batch a partition for all groups and all requests, and whatever
 was said rests on that. When a book is lost, whoever waits for it is refused, its queues are read anew, and what a poll
 that is refused was given elsewhere is handed back.
 
-Invariants: a desk is open for each queue of a book that is ready, and for nothing else; each of them is woken in time.
+Invariants: a reader is open for each queue of a book that is ready, and for nothing else; each is woken in time.
 """
 
 from attrs import define, field
@@ -13,13 +13,13 @@ from goqueue.core.cluster.queue_settings import WorkSettings
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.groups.shared import Departure
 from goqueue.core.partition.partition import Partition
-from goqueue.core.queues.book import Book, Standing
-from goqueue.core.queues.desk import Desk
 from goqueue.core.queues.errands import Errands, Slot, Turn
 from goqueue.core.queues.holding import Held, Holding
 from goqueue.core.queues.measure import Measures
 from goqueue.core.queues.policy import work_settings
 from goqueue.core.queues.polling import Polls
+from goqueue.core.queues.queue_ledger import QueueLedger, Standing
+from goqueue.core.queues.reader import QueueReader
 from goqueue.core.queues.settling import Homes
 from goqueue.core.replicas.elsewhere import elsewhere
 from goqueue.core.requests.call import Call
@@ -28,7 +28,7 @@ from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import PolledWork, ReceiptRun
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.services.service import Site
+from goqueue.core.services.service import ServiceContext
 from goqueue.core.timers.alarms import Alarms
 
 _UNKNOWN_NS = 200_000_000
@@ -38,18 +38,18 @@ _UNKNOWN_NS = 200_000_000
 class Ledgers:
     """All books, and who waits for them."""
 
-    _site: Site
+    _site: ServiceContext
     _errands: Errands
     _turn: Turn
     _polls: Polls
     _groups: GroupLeader
-    books: dict[Slot, Book] = field(factory=dict)
+    books: dict[Slot, QueueLedger] = field(factory=dict)
     # Books that are other than they were, for whoever moves their dead letters.
     doomed: dict[Slot, None] = field(factory=dict)
     homes: Homes = field(init=False)
     measures: Measures = field(factory=Measures)
     _holding: Holding = field(factory=Holding)
-    # The loads that desks are open for, books that may want to be read again, and when queues are to be woken.
+    # The loads that readers are open for, books that may want to be read again, and when queues are to be woken.
     _loads: dict[Slot, int] = field(factory=dict)
     _ailing: dict[Slot, None] = field(factory=dict)
     _alarms: Alarms[tuple[str, Slot]] = field(factory=Alarms)
@@ -85,10 +85,10 @@ class Ledgers:
             self._book(slot).failed(why)
             self._follow(now)
 
-    def _book(self, slot: Slot) -> Book:
+    def _book(self, slot: Slot) -> QueueLedger:
         book = self.books.get(slot)
         if book is None:
-            book = self.books[slot] = Book(*slot, self._site, self._errands, self._turn, self.settings)
+            book = self.books[slot] = QueueLedger(*slot, self._site, self._errands, self._turn, self.settings)
         return book
 
     def answered(self, now: int, number: int, reply: Reply) -> bool:
@@ -107,9 +107,9 @@ class Ledgers:
                 self.measures.end_topic(slot[0])
         self._ends = {slot: end for slot, end in self._ends.items() if slot[0] in self._site.led.topics}
         self.homes.topics_changed()
-        for hall in self._polls.halls.values():
-            for desk in hall.desks.values():
-                self.configure(desk)
+        for dispatcher in self._polls.dispatchers.values():
+            for reader in dispatcher.readers.values():
+                self.configure(reader)
 
     def touch(self, slot: Slot, group: str) -> None:
         """The moves of a book that is ready were changed from outside, or the queue of a group."""
@@ -141,7 +141,7 @@ class Ledgers:
         return Refusal(Code.UNAVAILABLE, message, retry_after_ms=200)
 
     def _follow(self, now: int) -> bool:
-        """Open and shut desks as books come and go, and let go of answers that have become durable."""
+        """Open and shut readers as books come and go, and let go of answers that have become durable."""
         differs = False
         for slot in self._turn.take_stirred():
             book = self.books.get(slot)
@@ -161,37 +161,37 @@ class Ledgers:
                 self._send(held)
         return differs
 
-    def _attach(self, book: Book) -> None:
+    def _attach(self, book: QueueLedger) -> None:
         """Note what is appended to a partition, once its queues are there."""
         partition = self._site.led.partition(*book.slot)
         if isinstance(partition, Partition) and book.queues:
             book.lanes.attach(partition, min(queue.ledger.window.reach for queue in book.queues.values()))
 
-    def _go_on(self, book: Book) -> None:
+    def _go_on(self, book: QueueLedger) -> None:
         """More of a partition's lanes may be known."""
         partition = self._site.led.partition(*book.slot)
         if isinstance(partition, Partition):
             book.lanes.step(partition)
-        for desk in self._desks(book.slot):
-            desk.rise()
-            self._polls.stir(desk)
+        for reader in self._readers(book.slot):
+            reader.rise()
+            self._polls.stir(reader)
 
-    # --- desks
+    # --- readers
 
     def settings(self, topic: str, group: str) -> WorkSettings:
         """How a group's queues on a topic behave."""
         found = self._groups.known.get(group)
         return work_settings(self._site.led.topics[topic].topic, {} if found is None else found.config)
 
-    def configure(self, desk: Desk) -> None:
+    def configure(self, reader: QueueReader) -> None:
         """The settings of a queue may be others; while its group is not known here, it keeps those that it has."""
-        if self._groups.knows(desk.group):
-            desk.queue.configure(self.settings(desk.slot[0], desk.group))
-        desk.book.touch(desk.group)
-        self._polls.stir(desk)
+        if self._groups.knows(reader.group):
+            reader.queue.configure(self.settings(reader.slot[0], reader.group))
+        reader.book.touch(reader.group)
+        self._polls.stir(reader)
 
-    def _open_all(self, now: int, book: Book) -> None:
-        """A book was read: open the desks of its queues, but for those of groups that are gone."""
+    def _open_all(self, now: int, book: QueueLedger) -> None:
+        """A book was read: open the readers of its queues, but for those of groups that are gone."""
         self._loads[book.slot] = book.load
         self._unsure[book.slot] = now
         self.end_gone(now)
@@ -209,68 +209,72 @@ class Ledgers:
             for name in [*book.queues]:
                 group = groups.get(name)
                 if group is None or group.mode is not GroupMode.SHARED:
-                    hall = self._polls.halls.get(name)
-                    desk = None if hall is None else hall.desks.get(slot)
-                    if desk is not None:
-                        self._close(desk)
+                    dispatcher = self._polls.dispatchers.get(name)
+                    reader = None if dispatcher is None else dispatcher.readers.get(slot)
+                    if reader is not None:
+                        self._close(reader)
                     book.end(name)
 
-    def open(self, now: int, name: str, book: Book) -> None:
+    def open(self, now: int, name: str, book: QueueLedger) -> None:
         """Serve a group from a partition, on which its queue was begun."""
         self._open(now, name, book)
         self.reach_back(book, name)
 
-    def reach_back(self, book: Book, name: str) -> None:
+    def reach_back(self, book: QueueLedger, name: str) -> None:
         """A queue begins, maybe further back than all others did."""
         if not book.lanes.is_attached or book.queues[name].ledger.window.reach < book.lanes.index.begin:
             book.feed_anew()
             self._attach(book)
 
-    def _open(self, now: int, name: str, book: Book) -> None:
-        desk = Desk(name, book, book.queues[name], self._site)
-        desk.queue.tally = self.measures.tally(name, book.topic)
+    def _open(self, now: int, name: str, book: QueueLedger) -> None:
+        reader = QueueReader(name, book, book.queues[name], self._site)
+        reader.queue.tally = self.measures.tally(name, book.topic)
         end = self._ends.get(book.slot)
         if end is not None:
-            desk.cut(now, end)
-        self.homes.open(desk)
-        self._polls.open(desk)
-        self.configure(desk)
+            reader.cut(now, end)
+        self.homes.open(reader)
+        self._polls.open(reader)
+        self.configure(reader)
 
-    def _shut(self, book: Book) -> None:
+    def _shut(self, book: QueueLedger) -> None:
         """A book was lost: whoever waits for it is told."""
         self._loads.pop(book.slot, None)
         self._unsure.pop(book.slot, None)
         partition = self._site.led.partition(*book.slot)
         if isinstance(partition, Partition):
             partition.lanes = None
-        for hall in self._polls.halls.values():
-            desk = hall.desks.get(book.slot)
-            if desk is not None:
-                self._close(desk)
+        for dispatcher in self._polls.dispatchers.values():
+            reader = dispatcher.readers.get(book.slot)
+            if reader is not None:
+                self._close(reader)
         refusal = self.unready(book.slot).in_doubt()
         for held in self._holding.void(book.slot):
             # The ledger may have what the answer rests on.
             self._refuse(held.call, held.answer, refusal)
 
-    def _close(self, desk: Desk) -> None:
-        self.homes.close(desk)
-        self._alarms.drop((desk.group, desk.slot))
-        self._polls.close(desk)
+    def _close(self, reader: QueueReader) -> None:
+        self.homes.close(reader)
+        self._alarms.drop((reader.group, reader.slot))
+        self._polls.close(reader)
 
-    def _desks(self, slot: Slot) -> list[Desk]:
-        """All desks of a partition; a queue that was begun in this turn has none yet."""
+    def _readers(self, slot: Slot) -> list[QueueReader]:
+        """All readers of a partition; a queue that was begun in this turn has none yet."""
         if slot not in self._loads:
             return []
-        halls = [self._polls.halls.get(group) for group in self.books[slot].queues]
-        return [hall.desks[slot] for hall in halls if hall is not None and slot in hall.desks]
+        dispatchers = [self._polls.dispatchers.get(group) for group in self.books[slot].queues]
+        return [
+            dispatcher.readers[slot]
+            for dispatcher in dispatchers
+            if dispatcher is not None and slot in dispatcher.readers
+        ]
 
     def news(self, partition: Partition) -> bool:
         """There may be more to read in a partition; return whether a queue has more."""
         has_more = False
-        for desk in self._desks((partition.topic, partition.number)):
-            if desk.end != partition.high_watermark:
-                desk.end = partition.high_watermark
-                self._polls.stir(desk)
+        for reader in self._readers((partition.topic, partition.number)):
+            if reader.end != partition.high_watermark:
+                reader.end = partition.high_watermark
+                self._polls.stir(reader)
                 has_more = True
         return has_more
 
@@ -287,9 +291,9 @@ class Ledgers:
             book.reload()
             self._follow(now)
             return
-        for desk in self._desks(slot):
-            desk.cut(now, partition.log.next_offset)
-            self._polls.reread(desk)
+        for reader in self._readers(slot):
+            reader.cut(now, partition.log.next_offset)
+            self._polls.reread(reader)
         if not book.lanes.is_complete:
             self._attach(book)
 
@@ -298,25 +302,25 @@ class Ledgers:
     def end(self, name: str) -> None:
         """A group is no more, nor are its queues."""
         self.measures.end_group(name)
-        hall = self._polls.halls.get(name)
-        if hall is None:
+        dispatcher = self._polls.dispatchers.get(name)
+        if dispatcher is None:
             return
-        for desk in [*hall.desks.values()]:
-            self._close(desk)
-            desk.book.end(name)
-        self._polls.end(hall, Refusal(Code.UNKNOWN_MEMBER, f"there is no group {name!r}", "member_id"))
+        for reader in [*dispatcher.readers.values()]:
+            self._close(reader)
+            reader.book.end(name)
+        self._polls.end(dispatcher, Refusal(Code.UNKNOWN_MEMBER, f"there is no group {name!r}", "member_id"))
 
     def depart(self, now: int, departure: Departure) -> None:
         """A member is gone, and others may have what it had."""
-        hall = self._polls.halls.get(departure.group)
-        for desk in [] if hall is None else [*hall.desks.values()]:
-            if desk.queue.ledger.leases.in_flight(departure.member_id):
-                desk.book.touch(desk.group)
+        dispatcher = self._polls.dispatchers.get(departure.group)
+        for reader in [] if dispatcher is None else [*dispatcher.readers.values()]:
+            if reader.queue.ledger.leases.in_flight(departure.member_id):
+                reader.book.touch(reader.group)
                 if departure.lost:
-                    desk.queue.lose(now, departure.member_id)
+                    reader.queue.lose(now, departure.member_id)
                 else:
-                    desk.queue.leave(now, departure.member_id)
-                self._polls.stir(desk)
+                    reader.queue.leave(now, departure.member_id)
+                self._polls.stir(reader)
 
     # --- answers
 
@@ -393,10 +397,10 @@ class Ledgers:
                 # How often it tries a message is the group's to say, of which this node is yet to hear.
                 self._alarms.set((group, slot), now + _UNKNOWN_NS)
                 continue
-            desk = self._polls.halls[group].desks[slot]
-            desk.book.touch(group)
-            desk.queue.wake(now)
-            self._polls.stir(desk)
+            reader = self._polls.dispatchers[group].readers[slot]
+            reader.book.touch(group)
+            reader.queue.wake(now)
+            self._polls.stir(reader)
 
     def write(self, now: int) -> None:
         """Write what was changed, and hold what was said until that is durable."""
@@ -407,9 +411,9 @@ class Ledgers:
             self.doomed[slot] = None
             book.lanes.trim(queue.ledger.window.reach for queue in book.queues.values())
             for group in book.write(now):
-                desk = self._polls.halls[group].desks[slot]
-                desk.written()
-                due = desk.queue.deadline()
+                reader = self._polls.dispatchers[group].readers[slot]
+                reader.written()
+                due = reader.queue.deadline()
                 if due is None:
                     self._alarms.drop((group, slot))
                 else:
@@ -434,9 +438,9 @@ class Ledgers:
             assert (slot in self._loads) == book.is_ready
             assert book.standing is not Standing.FAILED or slot in self._ailing
             for group in book.queues if book.is_ready else ():
-                desk = self._polls.halls[group].desks[slot]
-                assert desk.queue is book.queues[group]
-                assert desk.queue.deadline() is None or (group, slot) in self._alarms or slot in self._turn.touched
-        desks = [desk for hall in self._polls.halls.values() for desk in hall.desks.values()]
-        assert len(desks) == sum(len(book.queues) for book in self.books.values() if book.is_ready)
-        self.homes.check(desks)
+                reader = self._polls.dispatchers[group].readers[slot]
+                assert reader.queue is book.queues[group]
+                assert reader.queue.deadline() is None or (group, slot) in self._alarms or slot in self._turn.touched
+        readers = [reader for dispatcher in self._polls.dispatchers.values() for reader in dispatcher.readers.values()]
+        assert len(readers) == sum(len(book.queues) for book in self.books.values() if book.is_ready)
+        self.homes.check(readers)

@@ -11,14 +11,14 @@ from itertools import islice
 from attrs import define, field
 
 from goqueue.core.partition.lane_runs import LANES
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.counts import Tally
-from goqueue.core.queues.desk import Desk
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.polling import Polls
+from goqueue.core.queues.queue_ledger import QueueLedger
+from goqueue.core.queues.reader import QueueReader
 from goqueue.core.queues.shares import PRECEDENCE
 from goqueue.core.records.batch import Lane
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.queues import (
     LaneMeasure,
@@ -74,7 +74,7 @@ class Measures:
             acked_by[topic] = acked_by.get(topic, 0) + tally.acked
             timed_out_by[group] = timed_out_by.get(group, 0) + tally.timed_out
         return WorkMeasured(
-            _queues(islice(_desks(polls), _QUEUES_MAX), request.pairs_max),
+            _queues(islice(_readers(polls), _QUEUES_MAX), request.pairs_max),
             acked=total.acked,
             nacked=total.nacked,
             rejected=total.rejected,
@@ -148,33 +148,33 @@ def _merge(histogram: Histogram, other: Histogram) -> None:
     histogram.sum_ns += other.sum_ns
 
 
-def _desks(polls: Polls) -> Iterator[Desk]:
-    """The desks of all queues, by group and topic."""
-    for name in sorted(polls.halls):
-        desks = polls.halls[name].desks
-        yield from (desks[slot] for slot in sorted(desks))
+def _readers(polls: Polls) -> Iterator[QueueReader]:
+    """The readers of all queues, by group and topic."""
+    for name in sorted(polls.dispatchers):
+        readers = polls.dispatchers[name].readers
+        yield from (readers[slot] for slot in sorted(readers))
 
 
-def _queues(desks: Iterable[Desk], pairs_max: int) -> list[QueueMeasure]:
+def _queues(readers: Iterable[QueueReader], pairs_max: int) -> list[QueueMeasure]:
     """Queues added up by group and topic, of so many of these."""
     found: dict[tuple[str, str], QueueMeasure] = {}
-    for desk in desks:
-        pair = desk.group, desk.slot[0]
+    for reader in readers:
+        pair = reader.group, reader.slot[0]
         if pair not in found and len(found) >= pairs_max:
             break
         measure = found.setdefault(pair, QueueMeasure(*pair, 0, 0, 0, 0, 0))
-        counts = desk.queue.counts()
+        counts = reader.queue.counts()
         measure.in_flight += counts.in_flight
         measure.waiting += counts.waiting
         measure.held += counts.held
         measure.dead += counts.doomed
         # What lies beyond the reach of the queue is there to be had as well.
-        measure.ready += desk.left - counts.in_flight - counts.waiting - counts.held - counts.doomed
+        measure.ready += reader.left - counts.in_flight - counts.waiting - counts.held - counts.doomed
     return [*found.values()]
 
 
 def measured_lanes(
-    now: int, request: MeasureLanes, topics: dict[str, TopicLeader], books: dict[Slot, Book]
+    now: int, request: MeasureLanes, topics: dict[str, HostedTopic], books: dict[Slot, QueueLedger]
 ) -> LanesMeasured | Refusal:
     """The answer to a `MeasureLanes`."""
     if request.topic and request.topic not in topics:
@@ -190,7 +190,7 @@ def measured_lanes(
     return LanesMeasured(found)
 
 
-def _lanes(now: int, book: Book) -> list[LaneMeasure]:
+def _lanes(now: int, book: QueueLedger) -> list[LaneMeasure]:
     """The lanes of a partition in their order of precedence, all groups added up."""
     flow = book.lanes.index.flow
     came, went, waits_ms = flow.came.rates(now), flow.went.rates(now), flow.waits_ms(now)

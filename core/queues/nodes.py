@@ -3,14 +3,14 @@
 from attrs import define, field
 
 from goqueue.core.queues.errands import Slot
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 
 
 @define(eq=False)
 class Nodes:
     """The leaders by topic, looked up once until something changes."""
 
-    _led: Led
+    _led: ReplicaSet
     # Whether a topic may be led by several nodes; where one is alone, nobody needs to be asked.
     are_several: bool = False
     _by_topic: dict[str, list[str]] = field(factory=dict)

@@ -1,8 +1,8 @@
 """How queues come to be: a group that polls a topic for the first time is given one on each of its partitions.
 
 The topic's ledgers are made where there are none; and a group that begins at a moment has that looked up. Until all is
-there a group's hall is `opening`, so that a poll that does not wait is not answered with nothing before it could have
-something.
+there a group's dispatcher is `opening`, so that a poll that does not wait is not answered with nothing before it could
+have something.
 
 Invariant: for a group and a partition there is one search at most, and for a topic one wish for ledgers.
 """
@@ -11,10 +11,10 @@ from attrs import define, field
 
 from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.state import Group
-from goqueue.core.queues.book import Book, Standing
+from goqueue.core.queues.dispatcher import GroupDispatcher
 from goqueue.core.queues.errands import Errands, Slot
-from goqueue.core.queues.hall import Hall
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.queues.queue_ledger import QueueLedger, Standing
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.messages import FindOffset, FoundOffset, Side
 from goqueue.core.requests.metadata import AddSide
 from goqueue.core.requests.refusals import Refusal
@@ -29,8 +29,8 @@ class Openings:
     """The queues that are being made; `begun` are those that were since it was last asked."""
 
     _errands: Errands
-    _led: Led
-    _books: dict[Slot, Book]
+    _led: ReplicaSet
+    _books: dict[Slot, QueueLedger]
     begun: list[tuple[str, Slot]] = field(factory=list)
     # Whether something has come that polls in line may have waited for.
     is_stale: bool = False
@@ -44,16 +44,16 @@ class Openings:
     # What was refused, and when to ask again.
     _refused: Alarms[str | tuple[str, Slot]] = field(factory=Alarms)
 
-    def prepare(self, now: int, hall: Hall, group: Group, topics: list[str]) -> None:
+    def prepare(self, now: int, dispatcher: GroupDispatcher, group: Group, topics: list[str]) -> None:
         """Have a group's queues on some topics made, as far as that can be now."""
         for topic in topics:
             if (group.name, topic) in self._complete:
                 continue
             standings = self._topic(now, group, topic)
             if Standing.LOADING in standings:
-                hall.opening[topic] = None
+                dispatcher.opening[topic] = None
             else:
-                hall.opening.pop(topic, None)
+                dispatcher.opening.pop(topic, None)
                 if topic in self._led.topics and Standing.FAILED not in standings:
                     self._complete[group.name, topic] = None
 
@@ -98,7 +98,7 @@ class Openings:
         self._begin(now, group.name, book, min(max(found, span[0]), span[1]))
         return Standing.READY
 
-    def _begin(self, now: int, group: str, book: Book, floor: int) -> None:
+    def _begin(self, now: int, group: str, book: QueueLedger, floor: int) -> None:
         book.begin(now, group, floor)
         self.begun.append((group, book.slot))
 

@@ -24,7 +24,7 @@ class Offers:
     """Runs that were read whole, in the order of delivery, and the offsets found in them, in order within each run.
 
     Where order by key is asked for, `keys` are the hashes of their keys, None without key. A run that was read in part,
-    for want of room in an answer, ends after the last message that was read. `expired` are those of the offsets that
+    for want of service in an answer, ends after the last message that was read. `expired` are those of the offsets that
     are not to be delivered any more. `stamps` are the batches, first offset, the one after the last and time in
     milliseconds, by which the wait of what is delivered is measured; whoever measures nothing leaves them out.
     """

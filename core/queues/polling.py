@@ -2,12 +2,13 @@
 
 A poll is looked at when it comes, and again when something may have changed: there are new messages, a retry is due, a
 lease is over, a key is free, or what was read has come. It is answered as soon as it was given anything; what would
-have to be read for more is read then, for whoever comes next. `Desk` and `Hall` are where that happens.
+have to be read for more is read then, for whoever comes next. `QueueReader` and `GroupDispatcher` are where that
+happens.
 
 What is given counts as delivered from here on. Whoever keeps the ledger lets the answers go when they are durable, and
 hands back what nobody waits for any more.
 
-Invariants: a poll is in one line until it is answered or forgotten; what all desks keep together is bounded.
+Invariants: a poll is in one line until it is answered or forgotten; what all readers keep together is bounded.
 """
 
 from collections.abc import Callable
@@ -15,10 +16,10 @@ from collections.abc import Callable
 from attrs import define, field
 
 from goqueue.core.partition.lane_runs import Run
-from goqueue.core.queues.desk import Desk
+from goqueue.core.queues.dispatcher import GroupDispatcher, Poll
 from goqueue.core.queues.errands import Errands, Slot
-from goqueue.core.queues.hall import Hall, Poll
-from goqueue.core.queues.shelf import Shelf, Ways
+from goqueue.core.queues.fetch_buffer import FetchBuffer, Ways
+from goqueue.core.queues.reader import QueueReader
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.messages import Fetched
 from goqueue.core.requests.queues import LeasedBatches, PolledWork
@@ -50,72 +51,72 @@ class Polls:
     _errands: Errands
     # Whether a group is known, and so how its queues are to be served.
     _is_known: Callable[[str], bool]
-    halls: dict[str, Hall] = field(factory=dict)
+    dispatchers: dict[str, GroupDispatcher] = field(factory=dict)
     answers: list[Answered] = field(factory=list)
     count: int = 0
     empty_count: int = 0
-    _by_call: dict[Call, Hall] = field(factory=dict)
-    _by_read: dict[int, Desk] = field(factory=dict)
+    _by_call: dict[Call, GroupDispatcher] = field(factory=dict)
+    _by_read: dict[int, QueueReader] = field(factory=dict)
     # Whom to look at in this turn.
-    _due: dict[str, Hall] = field(factory=dict)
+    _due: dict[str, GroupDispatcher] = field(factory=dict)
     _deadlines: Alarms[Call] = field(factory=Alarms)
     # Desks that could not be read, by when to try again.
     _pauses: Alarms[tuple[str, Slot]] = field(factory=Alarms)
     # Desks with something at hand, the one longest so first, and how many bytes they have.
-    _shelved: dict[tuple[str, Slot], tuple[Desk, int]] = field(factory=dict)
+    _shelved: dict[tuple[str, Slot], tuple[QueueReader, int]] = field(factory=dict)
     _shelved_bytes: int = 0
 
     # --- what is asked
 
-    def hall(self, group: str) -> Hall:
+    def dispatcher(self, group: str) -> GroupDispatcher:
         """Where a group is served."""
-        hall = self.halls.get(group)
-        if hall is None:
-            hall = self.halls[group] = Hall(group)
-        return hall
+        dispatcher = self.dispatchers.get(group)
+        if dispatcher is None:
+            dispatcher = self.dispatchers[group] = GroupDispatcher(group)
+        return dispatcher
 
-    def poll(self, now: int, hall: Hall, poll: Poll) -> None:
+    def poll(self, now: int, dispatcher: GroupDispatcher, poll: Poll) -> None:
         """Take a poll; it is looked at in the next `turn`."""
         if len(self._by_call) >= _POLLS_MAX:
             refusal = Refusal(Code.UNAVAILABLE, f"{_POLLS_MAX} polls are under way", retry_after_ms=1000)
             self._say(poll.call, refusal, [])
             return
-        hall.line[poll.call] = poll
-        self._by_call[poll.call] = hall
+        dispatcher.line[poll.call] = poll
+        self._by_call[poll.call] = dispatcher
         if poll.deadline <= now:
-            hall.late[poll.call] = poll
+            dispatcher.late[poll.call] = poll
         else:
             self._deadlines.set(poll.call, poll.deadline)
-        self._due[hall.group] = hall
+        self._due[dispatcher.group] = dispatcher
 
     def forget(self, call: Call) -> None:
         """Nobody waits for a poll any more."""
-        hall = self._by_call.get(call)
-        if hall is not None:
-            self._leave(hall, call)
+        dispatcher = self._by_call.get(call)
+        if dispatcher is not None:
+            self._leave(dispatcher, call)
 
-    def end_round(self, hall: Hall, member_id: str, number: int) -> None:
+    def end_round(self, dispatcher: GroupDispatcher, member_id: str, number: int) -> None:
         """Another node has what it wanted elsewhere: the polls that it has here for that come to nothing."""
-        for poll in [*hall.line.values()]:
+        for poll in [*dispatcher.line.values()]:
             if poll.round == number and poll.member_id == member_id:
-                self._finish(hall, poll)
+                self._finish(dispatcher, poll)
 
-    def refuse(self, hall: Hall, member_id: str | None, refusal: Refusal) -> None:
+    def refuse(self, dispatcher: GroupDispatcher, member_id: str | None, refusal: Refusal) -> None:
         """End the polls of a member, or of all members."""
-        for poll in [*hall.line.values()]:
+        for poll in [*dispatcher.line.values()]:
             if member_id is None or poll.member_id == member_id:
-                self._leave(hall, poll.call)
+                self._leave(dispatcher, poll.call)
                 self._say(poll.call, refusal, [])
 
-    def end(self, hall: Hall, refusal: Refusal) -> None:
-        """A group is no more, and its desks are closed."""
-        assert not hall.desks
-        self.refuse(hall, None, refusal)
-        del self.halls[hall.group]
-        self._due.pop(hall.group, None)
+    def end(self, dispatcher: GroupDispatcher, refusal: Refusal) -> None:
+        """A group is no more, and its readers are closed."""
+        assert not dispatcher.readers
+        self.refuse(dispatcher, None, refusal)
+        del self.dispatchers[dispatcher.group]
+        self._due.pop(dispatcher.group, None)
 
-    def _leave(self, hall: Hall, call: Call) -> None:
-        hall.leave_line(call)
+    def _leave(self, dispatcher: GroupDispatcher, call: Call) -> None:
+        dispatcher.leave_line(call)
         self._deadlines.drop(call)
         del self._by_call[call]
 
@@ -124,51 +125,51 @@ class Polls:
         self.count += 1
         self.empty_count += isinstance(answer, PolledWork) and not answer.parts
 
-    # --- desks
+    # --- readers
 
-    def open(self, desk: Desk) -> None:
+    def open(self, reader: QueueReader) -> None:
         """A partition can be read by a group."""
-        hall = self.hall(desk.group)
-        hall.add(desk)
-        self.stir(desk)
+        dispatcher = self.dispatcher(reader.group)
+        dispatcher.add(reader)
+        self.stir(reader)
 
-    def close(self, desk: Desk) -> None:
+    def close(self, reader: QueueReader) -> None:
         """A partition cannot be read by a group any more."""
-        hall = self.halls[desk.group]
-        hall.remove(desk.slot)
-        self._by_read.pop(desk.reading, None)
-        self._pauses.drop((desk.group, desk.slot))
-        self._clear(desk)
+        dispatcher = self.dispatchers[reader.group]
+        dispatcher.remove(reader.slot)
+        self._by_read.pop(reader.reading, None)
+        self._pauses.drop((reader.group, reader.slot))
+        self._clear(reader)
         # Who waited for a read of it may have nothing to wait for.
-        self._due[hall.group] = hall
+        self._due[dispatcher.group] = dispatcher
 
-    def stir(self, desk: Desk) -> None:
-        """A desk may have something more to give."""
-        hall = self.halls[desk.group]
-        hall.light(desk)
-        self.rouse(hall)
+    def stir(self, reader: QueueReader) -> None:
+        """A reader may have something more to give."""
+        dispatcher = self.dispatchers[reader.group]
+        dispatcher.light(reader)
+        self.rouse(dispatcher)
 
-    def rouse(self, hall: Hall) -> None:
+    def rouse(self, dispatcher: GroupDispatcher) -> None:
         """Those in line may be served."""
-        if hall.line:
-            self._due[hall.group] = hall
+        if dispatcher.line:
+            self._due[dispatcher.group] = dispatcher
 
-    def reread(self, desk: Desk) -> None:
+    def reread(self, reader: QueueReader) -> None:
         """What was read of a partition may be another by now."""
-        self._by_read.pop(desk.reading, None)
-        desk.reading = 0
-        self._clear(desk)
-        self.stir(desk)
+        self._by_read.pop(reader.reading, None)
+        reader.reading = 0
+        self._clear(reader)
+        self.stir(reader)
 
-    def _clear(self, desk: Desk) -> None:
-        _, size = self._shelved.pop((desk.group, desk.slot), (desk, 0))
+    def _clear(self, reader: QueueReader) -> None:
+        _, size = self._shelved.pop((reader.group, reader.slot), (reader, 0))
         self._shelved_bytes -= size
-        desk.clear()
+        reader.clear()
 
     def forget_found(self) -> None:
         """Let go of what is at hand."""
-        for desk, _ in [*self._shelved.values()]:
-            self._clear(desk)
+        for reader, _ in [*self._shelved.values()]:
+            self._clear(reader)
 
     @property
     def is_due(self) -> bool:
@@ -185,112 +186,112 @@ class Polls:
     def turn(self, now: int) -> None:
         """Serve whom something has changed for."""
         due, self._due = self._due, {}
-        for hall in due.values():
-            is_known = self._is_known(hall.group)
-            for poll in [*hall.line.values()]:
-                if not hall.lit or not is_known:
+        for dispatcher in due.values():
+            is_known = self._is_known(dispatcher.group)
+            for poll in [*dispatcher.line.values()]:
+                if not dispatcher.lit or not is_known:
                     break
-                if poll.call in hall.line:
-                    self._serve(now, hall, poll)
-            if hall.late and not hall.is_busy:
-                for poll in [*hall.late.values()]:
-                    self._finish(hall, poll)
+                if poll.call in dispatcher.line:
+                    self._serve(now, dispatcher, poll)
+            if dispatcher.late and not dispatcher.is_busy:
+                for poll in [*dispatcher.late.values()]:
+                    self._finish(dispatcher, poll)
 
-    def _serve(self, now: int, hall: Hall, poll: Poll) -> None:
-        room = hall.room(poll.member_id)
-        for desk in [*hall.lit.values()]:
+    def _serve(self, now: int, dispatcher: GroupDispatcher, poll: Poll) -> None:
+        room = dispatcher.room(poll.member_id)
+        for reader in [*dispatcher.lit.values()]:
             if poll.is_full or room <= 0:
                 break
-            if desk.slot[0] in poll.topics:
+            if reader.slot[0] in poll.topics:
                 before = poll.messages_left
-                self._give(now, hall, desk, poll, room)
+                self._give(now, dispatcher, reader, poll, room)
                 room -= before - poll.messages_left
-        if poll.parts and poll.call in hall.line:
-            self._finish(hall, poll)
+        if poll.parts and poll.call in dispatcher.line:
+            self._finish(dispatcher, poll)
 
-    def _give(self, now: int, hall: Hall, desk: Desk, poll: Poll, room: int) -> None:
-        """Give a poll what a desk has at hand, and have read what it has not."""
+    def _give(self, now: int, dispatcher: GroupDispatcher, reader: QueueReader, poll: Poll, room: int) -> None:
+        """Give a poll what a reader has at hand, and have read what it has not."""
         while not poll.is_full and room > 0:
-            wanted = desk.wanted(now, poll.member_id, min(poll.messages_left, room))
-            shelf = desk.shelf(wanted[0][0]) if wanted else None
-            if shelf is None:
+            wanted = reader.wanted(now, poll.member_id, min(poll.messages_left, room))
+            buffer = reader.buffer(wanted[0][0]) if wanted else None
+            if buffer is None:
                 if wanted:
-                    self._read(hall, desk, wanted[0][0])
-                elif desk.book.lanes.retry_at > now:
-                    self._pause(now, hall, desk)
+                    self._read(dispatcher, reader, wanted[0][0])
+                elif reader.book.lanes.retry_at > now:
+                    self._pause(now, dispatcher, reader)
                 break
-            before = desk.progress
-            room -= self._lease(now, desk, shelf, wanted, poll)
-            if desk.progress == before:
+            before = reader.progress
+            room -= self._lease(now, reader, buffer, wanted, poll)
+            if reader.progress == before:
                 break
-        hall.served(desk)
+        dispatcher.served(reader)
 
-    def _lease(self, now: int, desk: Desk, shelf: Shelf, wanted: list[Run], poll: Poll) -> int:
-        """Lease to a poll what is on a shelf of what it wants: how many messages."""
-        queue, settings = desk.queue, desk.queue.settings
-        ways = Ways(settings.key_ordered, settings.ttl_ms, desk.wall_ms(now))
-        offers = shelf.offers(wanted, poll.bytes_left, ways)
+    def _lease(self, now: int, reader: QueueReader, buffer: FetchBuffer, wanted: list[Run], poll: Poll) -> int:
+        """Lease to a poll what is on a buffer of what it wants: how many messages."""
+        queue, settings = reader.queue, reader.queue.settings
+        ways = Ways(settings.key_ordered, settings.ttl_ms, reader.wall_ms(now))
+        offers = buffer.offers(wanted, poll.bytes_left, ways)
         grant = queue.lease(now, poll.member_id, offers, poll.span_ms)
         if grant is None:
             return 0
-        part = LeasedBatches(*desk.slot, shelf.bytes_of(grant.runs), grant.runs)
+        part = LeasedBatches(*reader.slot, buffer.bytes_of(grant.runs), grant.runs)
         poll.take(part)
         return sum(run.count for run in grant.runs)
 
-    def _finish(self, hall: Hall, poll: Poll) -> None:
-        self._leave(hall, poll.call)
+    def _finish(self, dispatcher: GroupDispatcher, poll: Poll) -> None:
+        self._leave(dispatcher, poll.call)
         slots = [*dict.fromkeys((part.topic, part.partition) for part in poll.parts)]
         self._say(poll.call, PolledWork(poll.parts), slots, poll.round)
 
     # --- reading
 
-    def _read(self, hall: Hall, desk: Desk, offset: int) -> None:
-        assert not desk.reading
-        desk.reading = self._errands.ask(self, desk.fetch(offset))
-        self._by_read[desk.reading] = desk
-        hall.darken(desk)
+    def _read(self, dispatcher: GroupDispatcher, reader: QueueReader, offset: int) -> None:
+        assert not reader.reading
+        reader.reading = self._errands.ask(self, reader.fetch(offset))
+        self._by_read[reader.reading] = reader
+        dispatcher.darken(reader)
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
         """What a read has brought."""
-        desk = self._by_read.pop(number, None)
-        if desk is None:
+        reader = self._by_read.pop(number, None)
+        if reader is None:
             return
-        desk.reading = 0
-        hall = self.halls[desk.group]
+        reader.reading = 0
+        dispatcher = self.dispatchers[reader.group]
         if isinstance(reply, Fetched):
-            if desk.fetched(reply):
-                self._keep(desk)
-                self.stir(desk)
+            if reader.fetched(reply):
+                self._keep(reader)
+                self.stir(reader)
             else:
-                self._pause(now, hall, desk)
+                self._pause(now, dispatcher, reader)
         elif isinstance(reply, Refusal):
             # Where retention has overtaken the read, the queue follows.
             if reply.code is not Code.OFFSET_OUT_OF_RANGE:
-                message = f"{desk.slot[0]}-{desk.slot[1]} cannot be read: {reply.message}"
-                self._tell(desk, Refusal(reply.code, message, reply.field, reply.retry_after_ms))
-            self._pause(now, hall, desk)
-        self._due[hall.group] = hall
+                message = f"{reader.slot[0]}-{reader.slot[1]} cannot be read: {reply.message}"
+                self._tell(reader, Refusal(reply.code, message, reply.field, reply.retry_after_ms))
+            self._pause(now, dispatcher, reader)
+        self._due[dispatcher.group] = dispatcher
 
-    def _tell(self, desk: Desk, refusal: Refusal) -> None:
+    def _tell(self, reader: QueueReader, refusal: Refusal) -> None:
         """A partition cannot be read: whoever is first to wait for it and has nothing is told."""
-        hall = self.halls[desk.group]
-        for poll in hall.line.values():
-            if desk.slot[0] in poll.topics and not poll.parts:
-                self._leave(hall, poll.call)
+        dispatcher = self.dispatchers[reader.group]
+        for poll in dispatcher.line.values():
+            if reader.slot[0] in poll.topics and not poll.parts:
+                self._leave(dispatcher, poll.call)
                 self._say(poll.call, refusal, [])
                 return
 
-    def _pause(self, now: int, hall: Hall, desk: Desk) -> None:
-        desk.retry_at = now + _PAUSE_NS
-        self._pauses.set((desk.group, desk.slot), desk.retry_at)
-        hall.darken(desk)
+    def _pause(self, now: int, dispatcher: GroupDispatcher, reader: QueueReader) -> None:
+        reader.retry_at = now + _PAUSE_NS
+        self._pauses.set((reader.group, reader.slot), reader.retry_at)
+        dispatcher.darken(reader)
 
-    def _keep(self, desk: Desk) -> None:
-        """Count what a desk has at hand, and have others let go of theirs where it is too much."""
-        key = (desk.group, desk.slot)
-        self._shelved_bytes -= self._shelved.pop(key, (desk, 0))[1]
-        self._shelved[key] = desk, desk.size
-        self._shelved_bytes += desk.size
+    def _keep(self, reader: QueueReader) -> None:
+        """Count what a reader has at hand, and have others let go of theirs where it is too much."""
+        key = (reader.group, reader.slot)
+        self._shelved_bytes -= self._shelved.pop(key, (reader, 0))[1]
+        self._shelved[key] = reader, reader.size
+        self._shelved_bytes += reader.size
         while self._shelved_bytes > _SHELVED_BYTES_MAX and len(self._shelved) > 1:
             self._clear(next(iter(self._shelved.values()))[0])
 
@@ -304,25 +305,30 @@ class Polls:
     def wake(self, now: int) -> None:
         """Note whose time is up, and try again what could not be read."""
         for call in self._deadlines.due(now):
-            hall = self._by_call[call]
-            hall.late[call] = hall.line[call]
-            self._due[hall.group] = hall
+            dispatcher = self._by_call[call]
+            dispatcher.late[call] = dispatcher.line[call]
+            self._due[dispatcher.group] = dispatcher
         for group, slot in self._pauses.due(now):
-            desk = self.halls[group].desks[slot]
-            desk.retry_at = 0
-            self.stir(desk)
+            reader = self.dispatchers[group].readers[slot]
+            reader.retry_at = 0
+            self.stir(reader)
 
     def check(self) -> None:
         """Assert the invariants."""
         self._deadlines.check()
         self._pauses.check()
-        assert {call for hall in self.halls.values() for call in hall.line} == self._by_call.keys()
-        reading = {desk.reading for hall in self.halls.values() for desk in hall.desks.values() if desk.reading}
+        assert {call for dispatcher in self.dispatchers.values() for call in dispatcher.line} == self._by_call.keys()
+        reading = {
+            reader.reading
+            for dispatcher in self.dispatchers.values()
+            for reader in dispatcher.readers.values()
+            if reader.reading
+        }
         assert reading == self._by_read.keys()
         assert sum(size for _, size in self._shelved.values()) == self._shelved_bytes
-        for group, hall in self.halls.items():
-            assert hall.group == group
-            assert not hall.late or group in self._due or hall.is_busy
-            for desk in hall.desks.values():
-                assert bool(desk.retry_at) == ((group, desk.slot) in self._pauses)
-            hall.check()
+        for group, dispatcher in self.dispatchers.items():
+            assert dispatcher.group == group
+            assert not dispatcher.late or group in self._due or dispatcher.is_busy
+            for reader in dispatcher.readers.values():
+                assert bool(reader.retry_at) == ((group, reader.slot) in self._pauses)
+            dispatcher.check()

@@ -13,13 +13,13 @@ from attrs import define, field
 
 from goqueue.core.cluster.queue_settings import DELAY_MS_MAX, SPAN_MS_MAX
 from goqueue.core.errors import ProtocolError
-from goqueue.core.queues.book import Book
-from goqueue.core.queues.desk import Desk
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.proving import Answer, Outcome
+from goqueue.core.queues.queue_ledger import QueueLedger
+from goqueue.core.queues.reader import QueueReader
 from goqueue.core.queues.receipts import Stem, ending_of, mark_of, read_stem
 from goqueue.core.replicas.elsewhere import elsewhere
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import (
     AckWork,
@@ -43,10 +43,10 @@ Settling = AckWork | NackWork | RejectWork | ExtendWork | ReleaseWork
 
 @define(eq=False)
 class Settled:
-    """A request that was carried out: its answer so far, and the desks that it touched."""
+    """A request that was carried out: its answer so far, and the readers that it touched."""
 
     answer: WorkDone
-    desks: list[Desk] = field(factory=list)
+    readers: list[QueueReader] = field(factory=list)
 
 
 def problem(request: Settling) -> Refusal | None:
@@ -75,13 +75,13 @@ def problem(request: Settling) -> Refusal | None:
 
 @define(eq=False)
 class Homes:
-    """The desks by the home that receipts name; hardly ever are there two of one home."""
+    """The readers by the home that receipts name; hardly ever are there two of one home."""
 
-    _led: Led
-    _books: dict[Slot, Book]
+    _led: ReplicaSet
+    _books: dict[Slot, QueueLedger]
     # Whether a group is known, and so how often its messages may fail.
     _is_known: Callable[[str], bool]
-    _desks: dict[int, list[Desk]] = field(factory=dict)
+    _readers: dict[int, list[QueueReader]] = field(factory=dict)
     # Topics by what homes keep of their ids.
     _topics: dict[int, str] = field(factory=dict)
 
@@ -95,51 +95,51 @@ class Homes:
         name = self._topics.get(ending)
         return None if name is None else (name, partition)
 
-    def open(self, desk: Desk) -> None:
-        """Receipts of a desk can be shown."""
-        self._desks.setdefault(desk.queue.seal.home, []).append(desk)
+    def open(self, reader: QueueReader) -> None:
+        """Receipts of a reader can be shown."""
+        self._readers.setdefault(reader.queue.seal.home, []).append(reader)
 
-    def close(self, desk: Desk) -> None:
-        """Receipts of a desk cannot be shown any more."""
-        home = desk.queue.seal.home
-        left = [each for each in self._desks[home] if each is not desk]
+    def close(self, reader: QueueReader) -> None:
+        """Receipts of a reader cannot be shown any more."""
+        home = reader.queue.seal.home
+        left = [each for each in self._readers[home] if each is not reader]
         if left:
-            self._desks[home] = left
+            self._readers[home] = left
         else:
-            del self._desks[home]
+            del self._readers[home]
 
-    def sort(self, request: Settling, answer: WorkDone) -> list[tuple[Desk, list[ReceiptRun]]]:
-        """The receipts of a request by desk; those of none are refused in the answer."""
-        homes: dict[str, Desk | Refusal] = {}
-        sorted_by: dict[tuple[str, Slot], tuple[Desk, list[ReceiptRun]]] = {}
+    def sort(self, request: Settling, answer: WorkDone) -> list[tuple[QueueReader, list[ReceiptRun]]]:
+        """The receipts of a request by reader; those of none are refused in the answer."""
+        homes: dict[str, QueueReader | Refusal] = {}
+        sorted_by: dict[tuple[str, Slot], tuple[QueueReader, list[ReceiptRun]]] = {}
         member = mark_of(request.member_id) if request.member_id else b""
         for run in request.receipts:
-            desk = homes.get(run.stem)
-            if desk is None:
-                desk = homes[run.stem] = self._find(run.stem, request, member)
-            if isinstance(desk, Refusal):
-                answer.refusals += [ReceiptRefusal(run.stem, run.first_offset + at, desk) for at in range(run.count)]
+            reader = homes.get(run.stem)
+            if reader is None:
+                reader = homes[run.stem] = self._find(run.stem, request, member)
+            if isinstance(reader, Refusal):
+                answer.refusals += [ReceiptRefusal(run.stem, run.first_offset + at, reader) for at in range(run.count)]
             else:
-                sorted_by.setdefault((desk.group, desk.slot), (desk, []))[1].append(run)
+                sorted_by.setdefault((reader.group, reader.slot), (reader, []))[1].append(run)
         return [*sorted_by.values()]
 
-    def _find(self, letters: str, request: Settling, member: bytes) -> Desk | Refusal:
+    def _find(self, letters: str, request: Settling, member: bytes) -> QueueReader | Refusal:
         try:
             stem = read_stem(letters)
         except ProtocolError:
             return _forged()
-        desks = self._desks.get(stem.home)
-        if desks is None:
+        readers = self._readers.get(stem.home)
+        if readers is None:
             return _expired() if self._is_gone(stem) else _unseen()
-        desk = desks[0]
-        if len(desks) > 1:
-            desk = next((each for each in desks if each.queue.seal.is_genuine(stem)), desk)
-        if request.group and request.group != desk.group:
+        reader = readers[0]
+        if len(readers) > 1:
+            reader = next((each for each in readers if each.queue.seal.is_genuine(stem)), reader)
+        if request.group and request.group != reader.group:
             return Refusal(Code.RECEIPT_INVALID, f"the receipt is not one of group {request.group}", "receipts")
         if member and member != stem.member:
             message = f"the receipt was not given to member {request.member_id}"
             return Refusal(Code.RECEIPT_INVALID, message, "receipts")
-        return desk if self._is_known(desk.group) else _unseen()
+        return reader if self._is_known(reader.group) else _unseen()
 
     def _is_gone(self, stem: Stem) -> bool:
         """Whether it is known that there is no such queue: its ledger was read, or all that are led here were."""
@@ -155,11 +155,11 @@ class Homes:
         book = self._books.get(slot)
         return book is not None and book.is_ready
 
-    def check(self, desks: list[Desk]) -> None:
-        """Assert that these are the desks that are open."""
-        assert sum(map(len, self._desks.values())) == len(desks)
-        for desk in desks:
-            assert desk in self._desks[desk.queue.seal.home]
+    def check(self, readers: list[QueueReader]) -> None:
+        """Assert that these are the readers that are open."""
+        assert sum(map(len, self._readers.values())) == len(readers)
+        for reader in readers:
+            assert reader in self._readers[reader.queue.seal.home]
 
 
 def _forged() -> Refusal:
@@ -183,15 +183,15 @@ def _settled() -> Refusal:
 def carry_out(now: int, request: Settling, homes: Homes) -> Settled:
     """Do what a request asks for, wherever its receipts lead."""
     settled = Settled(WorkDone(0))
-    for desk, runs in homes.sort(request, settled.answer):
-        desk.book.touch(desk.group)
-        _add(request, desk, _said(now, request, desk, runs), settled.answer)
-        settled.desks.append(desk)
+    for reader, runs in homes.sort(request, settled.answer):
+        reader.book.touch(reader.group)
+        _add(request, reader, _said(now, request, reader, runs), settled.answer)
+        settled.readers.append(reader)
     return settled
 
 
-def _said(now: int, request: Settling, desk: Desk, runs: Sequence[ReceiptRun]) -> Answer:
-    queue = desk.queue
+def _said(now: int, request: Settling, reader: QueueReader, runs: Sequence[ReceiptRun]) -> Answer:
+    queue = reader.queue
     if isinstance(request, AckWork):
         return queue.ack(now, runs)
     if isinstance(request, NackWork):
@@ -203,14 +203,14 @@ def _said(now: int, request: Settling, desk: Desk, runs: Sequence[ReceiptRun]) -
     return queue.release(now, runs)
 
 
-def _add(request: Settling, desk: Desk, said: Answer, answer: WorkDone) -> None:
+def _add(request: Settling, reader: QueueReader, said: Answer, answer: WorkDone) -> None:
     """Add what one queue has answered."""
     answer.done += said.done
     answer.dead += said.dead
     if said.at:
-        answer.at_ms = max(answer.at_ms, desk.wall_ms(said.at))
+        answer.at_ms = max(answer.at_ms, reader.wall_ms(said.at))
     if answer.dead:
-        answer.topic = answer.topic or desk.dead_topic
+        answer.topic = answer.topic or reader.dead_topic
     for stem, offset, outcome in said.others:
         if outcome is Outcome.SETTLED and isinstance(request, AckWork):
             answer.done += 1

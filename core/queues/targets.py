@@ -12,8 +12,8 @@ from attrs import define
 from goqueue.core.cluster.apply import Topic
 from goqueue.core.cluster.plan import is_own, no_such_topic
 from goqueue.core.cluster.topic_settings import SETTINGS, Value, setting
-from goqueue.core.replicas.replica_set import Led
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.replica_set import ReplicaSet
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.core.requests.deadletters import DeadLetter
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.topics import CreateTopic
@@ -56,13 +56,13 @@ def _default(key: str) -> Value:
     return SETTINGS[key].default
 
 
-def dead_topics(led: Led) -> list[str]:
+def dead_topics(led: ReplicaSet) -> list[str]:
     """All topics of dead letters that there are, by name."""
     named = {str(setting(leader.topic.config, "dlq_topic")) for leader in led.topics.values()}
     return sorted(name for name in led.topics if not is_own(name) and (name.endswith(SUFFIX) or name in named))
 
 
-def resolved(led: Led, name: str) -> TopicLeader | Refusal:
+def resolved(led: ReplicaSet, name: str) -> HostedTopic | Refusal:
     """The topic of dead letters that is meant: by its own name, or by that of a topic whose letters it has."""
     leader = led.topics.get(name)
     if leader is None:
@@ -80,7 +80,7 @@ def resolved(led: Led, name: str) -> TopicLeader | Refusal:
 class Targets:
     """Where the letters of a topic are sent back to: where each came from, or to one topic."""
 
-    _led: Led
+    _led: ReplicaSet
     topic: str
     to: str
 

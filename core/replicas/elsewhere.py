@@ -7,7 +7,7 @@ by the other node that it is no leader either.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 
 
 class Elsewhere(NamedTuple):
@@ -18,7 +18,7 @@ class Elsewhere(NamedTuple):
     leader_epoch: int
 
 
-def elsewhere(led: Led, topic: str, number: int) -> Elsewhere | None:
+def elsewhere(led: ReplicaSet, topic: str, number: int) -> Elsewhere | None:
     """Who else leads a partition; None where this node does, and where there is no such partition."""
     known = led.topics.get(topic)
     if known is None or not 0 <= number < known.topic.partitions:
@@ -29,7 +29,7 @@ def elsewhere(led: Led, topic: str, number: int) -> Elsewhere | None:
     return Elsewhere(leader, known.topic.topic_id, 0 if placement is None else placement.leader_epoch)
 
 
-def leaders_elsewhere(led: Led, slots: Iterable[tuple[str, int]]) -> list[str]:
+def leaders_elsewhere(led: ReplicaSet, slots: Iterable[tuple[str, int]]) -> list[str]:
     """The other nodes that lead any of some partitions; "" among them where nobody does."""
     found: dict[str, None] = {}
     for slot in slots:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from attrs import define, field
 
 from goqueue.core.cluster.plan import is_own, not_yours
-from goqueue.core.cluster.remote_offsets import Horizon
+from goqueue.core.cluster.remote_offsets import RemoteOffsets
 from goqueue.core.log.config import Validation
 from goqueue.core.log.thresholds import Thresholds
 from goqueue.core.partition.partition import Partition
-from goqueue.core.replicas.topic import Held, TopicLeader
+from goqueue.core.replicas.topic import Held, HostedTopic
 from goqueue.core.replication.replica import Replica
 from goqueue.core.requests.messages import Side
 from goqueue.core.requests.refusals import Code, Refusal
@@ -20,15 +20,15 @@ from goqueue.core.requests.topics import DescribePartitions, DescribeTopic, List
 
 
 @define(eq=False)
-class Led:
+class ReplicaSet:
     """All topics; a stream is in `streams` while it is open and led here, in `replicas` while it is followed."""
 
     node_id: str
     thresholds: Thresholds = field(factory=Thresholds)
-    topics: dict[str, TopicLeader] = field(factory=dict)
+    topics: dict[str, HostedTopic] = field(factory=dict)
     streams: dict[str, Partition] = field(factory=dict)
     replicas: dict[str, Replica] = field(factory=dict)
-    horizon: Horizon = field(factory=Horizon)
+    horizon: RemoteOffsets = field(factory=RemoteOffsets)
     # False while others may have taken this node for dead, and lead what it believes to lead.
     is_in_office: bool = True
     # True while the disk has no room for messages of clients; the node still writes commits, ledgers and metadata.
@@ -36,7 +36,7 @@ class Led:
     # How many messages have got another timestamp than their producers gave them, since the start.
     timestamps_replaced: int = 0
 
-    def topic(self, name: str, *, to_write: bool = False) -> TopicLeader | Refusal:
+    def topic(self, name: str, *, to_write: bool = False) -> HostedTopic | Refusal:
         """A topic, or why it cannot be had; `to_write` by somebody who is not the node."""
         leader = self.topics.get(name)
         if leader is None:
@@ -141,7 +141,7 @@ class Led:
         """All topics but the broker's own, by name."""
         return (self.described(self.topics[name]) for name in sorted(self.topics) if not is_own(name))
 
-    def described(self, leader: TopicLeader) -> TopicReply:
+    def described(self, leader: HostedTopic) -> TopicReply:
         """A topic for whoever asks; partitions that nobody has told of are left out."""
         topic = leader.topic
         here = leader.partitions()
@@ -165,7 +165,7 @@ class Led:
             topic.identity,
         )
 
-    def _partitions(self, leader: TopicLeader) -> Iterator[PartitionReply]:
+    def _partitions(self, leader: HostedTopic) -> Iterator[PartitionReply]:
         """The partitions of a topic; of those led elsewhere as much as is known, without it -1."""
         for number in range(leader.topic.partitions):
             placement = leader.placement(number)

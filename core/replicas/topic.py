@@ -21,7 +21,7 @@ Slot = tuple[Side, int]
 Held = Partition | Replica
 
 
-class TopicLeader:
+class HostedTopic:
     """The partitions of one topic, and why those that are not open are not."""
 
     def __init__(self, topic: Topic, node_id: str, is_alone: bool, thresholds: Thresholds = OF_BROKERS) -> None:

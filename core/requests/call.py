@@ -4,7 +4,7 @@ from enum import Enum
 
 from attrs import define, field
 
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 
 
 @define
@@ -42,7 +42,7 @@ class Call:
     caller: Caller = field(factory=Caller)
     origin: Origin = Origin.CLIENT
     # Of a service: which one.
-    service: Service | None = None
+    service: ServiceName | None = None
     # Whether the broker itself asks, here or on the node that passes the request on: it may write what is its own.
     is_own: bool = False
     # The call on whose behalf a service asks.

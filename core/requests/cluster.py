@@ -9,7 +9,7 @@ from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, ServiceName
 from goqueue.core.requests.standing import Standing
 
 # The incarnation of a node that is not registered.
@@ -352,17 +352,17 @@ class ClusterFigures:
 _row = partial(
     Row,
     audience=Audience.CLIENT,
-    service=Service.METADATA,
+    service=ServiceName.METADATA,
     resource=Resource.CLUSTER,
     route=Route.CONTROLLER,
     repeat=Repeat.ALWAYS,
     about_peers=True,
 )
 _peer = partial(_row, audience=Audience.PEER, about_peers=False)
-_look = partial(_row, service=Service.CONTROLLER, changes=False)
+_look = partial(_row, service=ServiceName.CONTROLLER, changes=False)
 ROWS = (
     _peer(RegisterNode, 200, RegisteredReply, Operation.ACT, "node_id"),
-    _peer(NodeHeartbeat, 201, NodeHeartbeatReply, Operation.ACT, "node_id", service=Service.CONTROLLER),
+    _peer(NodeHeartbeat, 201, NodeHeartbeatReply, Operation.ACT, "node_id", service=ServiceName.CONTROLLER),
     _peer(LeaveNode, 202, LeaveReply, Operation.ACT, "node_id"),
     _peer(AlterIsr, 203, NOTHING, Operation.ACT, "node_id"),
     _row(Reassign, 205, NOTHING, Operation.ALTER, ""),

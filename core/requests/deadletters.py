@@ -9,7 +9,7 @@ from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Row, Service
+from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Row, ServiceName
 
 
 @define
@@ -220,7 +220,7 @@ class Carried:
     trouble: str = ""
 
 
-_row = partial(Row, audience=Audience.CLIENT, service=Service.DEAD_LETTERS, resource=Resource.TOPIC)
+_row = partial(Row, audience=Audience.CLIENT, service=ServiceName.DEAD_LETTERS, resource=Resource.TOPIC)
 _look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
 ROWS = (
     _look(BrowseDead, 180, DeadLetters, Operation.READ, "topic"),

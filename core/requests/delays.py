@@ -6,7 +6,7 @@ from attrs import define, field
 
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.histogram import Histogram
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, ServiceName
 
 
 @define
@@ -93,7 +93,7 @@ class DelaysMeasured:
     timers: int = 0
 
 
-_row = partial(Row, audience=Audience.CLIENT, service=Service.DELAYS, resource=Resource.TOPIC)
+_row = partial(Row, audience=Audience.CLIENT, service=ServiceName.DELAYS, resource=Resource.TOPIC)
 _look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
 ROWS = (
     _look(ListDelayed, 170, DelayedMessages, Operation.DESCRIBE, "topic"),

@@ -12,7 +12,7 @@ from attrs import define, field
 from goqueue.core.records.varint import Readable
 from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, ServiceName
 
 Partitions = dict[str, list[int]]
 
@@ -399,7 +399,9 @@ class GroupsMeasured:
     offsets_max: int = 0
 
 
-_row = partial(Row, audience=Audience.CLIENT, service=Service.GROUPS, resource=Resource.GROUP, route=Route.COORDINATOR)
+_row = partial(
+    Row, audience=Audience.CLIENT, service=ServiceName.GROUPS, resource=Resource.GROUP, route=Route.COORDINATOR
+)
 _look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
 ROWS = (
     _row(JoinGroup, 120, Joined, Operation.READ, "group"),

@@ -5,7 +5,7 @@ from functools import partial
 from attrs import define
 
 from goqueue.core.requests.messages import Side
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Resource, Route, Row, ServiceName
 
 
 @define
@@ -35,10 +35,10 @@ class AskNode(Request):
     request: Request
 
 
-_row = partial(Row, audience=Audience.INTERNAL, service=Service.PARTITIONS, resource=Resource.TOPIC)
+_row = partial(Row, audience=Audience.INTERNAL, service=ServiceName.PARTITIONS, resource=Resource.TOPIC)
 ROWS = (
     _row(RollSide, None, NOTHING, Operation.ACT, "topic"),
     _row(TrimSide, None, NOTHING, Operation.ACT, "topic"),
-    _row(AskNode, None, object, Operation.ACT, "node", service=Service.ROUTING, route=Route.NODE),
+    _row(AskNode, None, object, Operation.ACT, "node", service=ServiceName.ROUTING, route=Route.NODE),
 )
 """The rows of this area."""

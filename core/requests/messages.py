@@ -8,7 +8,7 @@ from attrs import define
 from goqueue.core.records.batch import Lane
 from goqueue.core.records.varint import Readable
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Route, Row, ServiceName
 
 # The offset of a message that nothing was promised for.
 NO_OFFSET = -1
@@ -180,7 +180,7 @@ def _batch_weight(request: PublishBatch) -> int:
 
 
 _row = partial(
-    Row, audience=Audience.CLIENT, service=Service.PARTITIONS, resource=Resource.TOPIC, route=Route.PARTITION
+    Row, audience=Audience.CLIENT, service=ServiceName.PARTITIONS, resource=Resource.TOPIC, route=Route.PARTITION
 )
 _look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
 ROWS = (
@@ -211,7 +211,7 @@ ROWS = (
         Operation.WRITE,
         "",
         route=Route.CONTROLLER,
-        service=Service.METADATA,
+        service=ServiceName.METADATA,
         resource=Resource.CLUSTER,
     ),
     _look(Fetch, 110, Fetched, Operation.READ, "topic", measured=True),

@@ -5,7 +5,7 @@ from functools import partial
 from attrs import define
 
 from goqueue.core.requests.messages import Side
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Resource, Route, Row, ServiceName
 from goqueue.core.requests.topics import TopicReply
 
 
@@ -39,7 +39,9 @@ class ExtendProducerIds(Request):
     """Ids run low: the controller's own request for a block of them."""
 
 
-_row = partial(Row, audience=Audience.PEER, service=Service.METADATA, resource=Resource.TOPIC, route=Route.CONTROLLER)
+_row = partial(
+    Row, audience=Audience.PEER, service=ServiceName.METADATA, resource=Resource.TOPIC, route=Route.CONTROLLER
+)
 ROWS = (
     _row(MakeOwnTopic, 240, TopicReply, Operation.ACT, "name"),
     _row(AddSide, 241, NOTHING, Operation.ACT, "name"),

@@ -2,7 +2,7 @@
 
 from attrs import define, field
 
-from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Row, Service
+from goqueue.core.requests.row import Audience, Operation, Repeat, Request, Resource, Row, ServiceName
 from goqueue.core.requests.topics import TopicReply
 
 
@@ -44,7 +44,7 @@ ROWS = (
         Operation.DESCRIBE,
         "",
         audience=Audience.CLIENT,
-        service=Service.NODE,
+        service=ServiceName.NODE,
         resource=Resource.CLUSTER,
         repeat=Repeat.ALWAYS,
         changes=False,

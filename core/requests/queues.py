@@ -17,7 +17,7 @@ from goqueue.core.records.varint import Readable
 from goqueue.core.requests.groups import OffsetChange
 from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Row, ServiceName
 
 
 @define
@@ -278,7 +278,7 @@ class ResetQueues(Request):
     dry_run: bool = False
 
 
-_row = partial(Row, audience=Audience.CLIENT, service=Service.QUEUES, resource=Resource.GROUP)
+_row = partial(Row, audience=Audience.CLIENT, service=ServiceName.QUEUES, resource=Resource.GROUP)
 _look = partial(_row, repeat=Repeat.ALWAYS, changes=False)
 ROWS = (
     # Whatever a poll leased goes to others when nobody hears the answer.

@@ -25,7 +25,7 @@ class Audience(StrEnum):
     INTERNAL = "internal"
 
 
-class Service(StrEnum):
+class ServiceName(StrEnum):
     """Which part of a node carries a request out; a service registers for its word."""
 
     METADATA = "metadata"
@@ -101,7 +101,7 @@ class Row:
     # The field of the request that names the resource; empty where the request names none.
     named_by: str
     audience: Audience
-    service: Service
+    service: ServiceName
     resource: Resource
     many: bool = False
     route: Route = Route.HERE

@@ -24,7 +24,7 @@ from goqueue.core.requests import (
 from goqueue.core.requests.histogram import BOUNDS_S, Histogram
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Repeat, Request, Row, Service
+from goqueue.core.requests.row import Repeat, Request, Row, ServiceName
 
 _AREAS = (topics, nodes, messages, groups, queues, delays, deadletters, cluster, voters, metadata, internal)
 
@@ -56,7 +56,7 @@ def name(kind: type[Request]) -> str:
     return _BEGINS.sub("_", kind.__name__).lower()
 
 
-def of_service(service: Service) -> tuple[type[Request], ...]:
+def of_service(service: ServiceName) -> tuple[type[Request], ...]:
     """Return the requests that a service carries out."""
     return tuple(row.request for row in TABLE.values() if row.service is service)
 

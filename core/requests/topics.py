@@ -4,7 +4,7 @@ from functools import partial
 
 from attrs import define, field
 
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Repeat, Request, Resource, Route, Row, ServiceName
 
 
 @define
@@ -96,8 +96,8 @@ class AddPartitions(Request):
     partitions: int
 
 
-_row = partial(Row, audience=Audience.CLIENT, service=Service.METADATA, resource=Resource.TOPIC)
-_look = partial(_row, service=Service.NODE, repeat=Repeat.ALWAYS, changes=False)
+_row = partial(Row, audience=Audience.CLIENT, service=ServiceName.METADATA, resource=Resource.TOPIC)
+_look = partial(_row, service=ServiceName.NODE, repeat=Repeat.ALWAYS, changes=False)
 ROWS = (
     _row(CreateTopic, 100, TopicReply, Operation.CREATE, "name", route=Route.CONTROLLER),
     _row(AlterTopic, 101, TopicReply, Operation.ALTER, "name", route=Route.CONTROLLER, repeat=Repeat.ELSEWHERE),

@@ -4,7 +4,7 @@ from functools import partial
 
 from attrs import define
 
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Resource, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Resource, Route, Row, ServiceName
 
 
 @define
@@ -36,7 +36,9 @@ class Confirm(Request):
     """Is the state as new as anything that was agreed before this was asked? Answered None when it is."""
 
 
-_row = partial(Row, audience=Audience.PEER, service=Service.METADATA, resource=Resource.CLUSTER, route=Route.CONTROLLER)
+_row = partial(
+    Row, audience=Audience.PEER, service=ServiceName.METADATA, resource=Resource.CLUSTER, route=Route.CONTROLLER
+)
 ROWS = (
     _row(AddVoter, 230, NOTHING, Operation.ACT, "voter"),
     _row(RemoveVoter, 231, NOTHING, Operation.ACT, "voter"),

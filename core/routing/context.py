@@ -13,7 +13,7 @@ from goqueue.core.requests.replies import Reply
 
 
 @define(eq=False)
-class Bearings:
+class RoutingContext:
     """What the node lends to forwarding."""
 
     node_id: str

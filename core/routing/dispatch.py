@@ -21,10 +21,10 @@ from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.messages import Publish, PublishBatch, Published
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Route, Service
+from goqueue.core.requests.row import Route, ServiceName
 from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.table import TABLE, weight
-from goqueue.core.routing.context import Bearings
+from goqueue.core.routing.context import RoutingContext
 from goqueue.core.routing.errands import Attempt, Errand, PublishErrand
 from goqueue.core.routing.incoming import Incoming
 from goqueue.core.routing.messages import Abandoned, Answered, Forwarded, ForwardingMessage, Inquiry, Missing
@@ -43,7 +43,7 @@ _GRACE_NS = 2_000_000_000
 class Dispatch:
     """See the module."""
 
-    def __init__(self, bearings: Bearings) -> None:
+    def __init__(self, bearings: RoutingContext) -> None:
         self._bearings = bearings
         self.routes = Routes(bearings.node_id, bearings.state, bearings.controller)
         self.letters: list[Letter] = []
@@ -77,7 +77,7 @@ class Dispatch:
     def _post(self, to: str, message: ForwardingMessage) -> None:
         self.letters.append(Letter(to, message))
 
-    # --- requests of clients and of rooms
+    # --- requests of clients and of services
 
     def ask(self, now: int, call: Call, request: Any) -> bool:
         """Look after a request; False when it is to be carried out here like any of a node that is alone."""
@@ -195,7 +195,7 @@ class Dispatch:
         """The call by which an attempt is made, on behalf of whoever asked."""
         self._count += 1
         asked = errand.call
-        return Call(self._count, asked.caller, Origin.SERVICE, Service.ROUTING, is_own=asked.is_own, parent=asked)
+        return Call(self._count, asked.caller, Origin.SERVICE, ServiceName.ROUTING, is_own=asked.is_own, parent=asked)
 
     def introduce(self, now: int, errand: Errand) -> bool:
         """Have a node that was met tell the controller of this one; False when that is not what is asked."""
@@ -243,7 +243,7 @@ class Dispatch:
 
     def answered(self, call: Call, reply: Reply) -> None:
         """Something was carried out here, for another node or for an errand."""
-        if call.service is Service.ROUTING:
+        if call.service is ServiceName.ROUTING:
             self._told.append((call, reply))
         else:
             self._incoming.answered(call, reply)

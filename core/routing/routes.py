@@ -1,6 +1,6 @@
 """Which node a request belongs to, read from the agreed state.
 
-The row of a request says by what it is routed. Of a room's own wishes those that write what only a leader may write
+The row of a request says by what it is routed. Of a service's own wishes those that write what only a leader may write
 are never passed on: two nodes that both believe to lead must not both write through the one that does.
 
 A topic without placements was made by a node that was alone, and is that node's.
@@ -15,7 +15,7 @@ from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.requests.call import Call, Origin
 from goqueue.core.requests.messages import Fetch, PublishBatch, Side
 from goqueue.core.requests.metadata import AddSide, MakeOwnTopic
-from goqueue.core.requests.row import Route, Service
+from goqueue.core.requests.row import Route, ServiceName
 from goqueue.core.requests.table import TABLE
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic
 
@@ -82,6 +82,6 @@ def _is_bound(call: Call, request: Any) -> bool:
     """Whether what a service asks may only be done by a leader that is here."""
     if isinstance(request, PublishBatch):
         # A move of what is due belongs to one tenure of the partition.
-        is_mover = call.service is Service.DELAYS
+        is_mover = call.service is ServiceName.DELAYS
         return request.side is not Side.DATA or request.topic == _GROUPS or is_mover
     return isinstance(request, Fetch) and request.side is not Side.DATA

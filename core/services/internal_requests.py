@@ -3,14 +3,14 @@
 from attrs import define, field
 
 from goqueue.core.requests.call import Call, Caller, Origin
-from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.row import Request, ServiceName
 
 
 @define
-class Wishes:
+class InternalRequests:
     """What is to be asked for one service, and the numbers given out so far."""
 
-    service: Service
+    service: ServiceName
     asked: list[tuple[Call, Request]] = field(factory=list)
     _count: int = 0
 

@@ -1,13 +1,14 @@
-"""What the rooms of a node have in common: groups, work queues, dead letters and delays, each with its own requests.
+"""What the services of a node have in common: groups, work queues, dead letters and delays, each with its own requests.
 
-A room is no part of a partition, and has none of its own. It asks the node for what a client may ask for and a little
-more (`Wishes`), and what it keeps lies in streams that it writes and reads so. Whatever carries a partition over a
-failed disk or to another node carries the rooms as well: they hear `failed` and `opened`, and begin anew from there.
-What was refused because the node had lost touch with its cluster is asked again when a room hears `regained`.
+A service is no part of a partition, and has none of its own. It asks the node for what a client may ask for and a
+little more (`InternalRequests`), and what it keeps lies in streams that it writes and reads so. Whatever carries a
+partition over a failed disk or to another node carries the services as well: they hear `failed` and `opened`, and begin
+anew from there. What was refused because the node had lost touch with its cluster is asked again when a service hears
+`regained`.
 
-`Rooms` is where the node meets them: requests and answers are handed to whom they belong, and after a turn that brought
-any of them something each room may write and speak. What it says rests on records that are durable, which the room sees
-to itself. A turn that concerns no room costs them a look at one flag.
+`Services` is where the node meets them: requests and answers are handed to whom they belong, and after a turn that
+brought any of them something each service may write and speak. What it says rests on records that are durable, which
+the service sees to itself. A turn that concerns no service costs them a look at one flag.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,37 +19,37 @@ from attrs import define, field
 
 from goqueue.core.clock import Clock
 from goqueue.core.partition.partition import Partition
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.row import Request, ServiceName
 from goqueue.core.requests.table import of_service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 from goqueue.core.services.secrets import Secrets
 
-# What a room asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
+# What a service asks in answer to an answer is little; without an end it is a mistake that would stop the whole node.
 _ROUNDS_MAX = 10_000
 _UNKNOWN = -1
 
 
 @define(eq=False)
-class Site:
-    """What every room stands on: time, chance, secrets, what the node leads, and a way to answer."""
+class ServiceContext:
+    """What every service stands on: time, chance, secrets, what the node leads, and a way to answer."""
 
     clock: Clock
     random: Random
     secrets: Secrets
-    led: Led
+    led: ReplicaSet
     send: Callable[[Call, Reply], None]
 
 
-class Room(Protocol):
-    """One room; see `GroupLeader` for the oldest."""
+class Service(Protocol):
+    """One service; see `GroupLeader` for the oldest."""
 
-    wishes: Wishes
+    wishes: InternalRequests
 
     def ask(self, now: int, call: Call, request: Any, /) -> None:  # noqa: ANN401 - one of its service
-        """Take a request; it is answered by `Site.send`, now or later."""
+        """Take a request; it is answered by `ServiceContext.send`, now or later."""
 
     def forget(self, call: Call) -> None:
         """Nobody waits for the answer to `call` any more."""
@@ -69,7 +70,7 @@ class Room(Protocol):
         """A stream, which maybe never was open, cannot be used until it is opened."""
 
     def news(self, now: int, partition: Partition) -> bool:
-        """There may be more to read in a stream, or less; return whether that concerns the room."""
+        """There may be more to read in a stream, or less; return whether that concerns the service."""
 
     def regained(self, now: int) -> None:
         """This node may act as a leader again: what was refused because it might not is worth asking again at once."""
@@ -91,102 +92,104 @@ class Room(Protocol):
 
 
 @define(eq=False)
-class Rooms:
-    """All rooms of a node; the wishes of each bear its number."""
+class Services:
+    """All services of a node; the wishes of each bear its number."""
 
-    rooms: Sequence[Room]
-    _led: Led
-    _by_request: dict[type, Room] = field(init=False)
-    _by_service: dict[Service, Room] = field(init=False)
-    # Answers to wishes that no room has heard of yet.
+    services: Sequence[Service]
+    _led: ReplicaSet
+    _by_request: dict[type, Service] = field(init=False)
+    _by_service: dict[ServiceName, Service] = field(init=False)
+    # Answers to wishes that no service has heard of yet.
     _own: list[tuple[Call, Reply]] = field(factory=list, init=False)
     _topics_differ: bool = field(default=False, init=False)
     _was_in_office: bool = field(default=True, init=False)
-    # Whether a room was told or asked something since all were settled.
+    # Whether a service was told or asked something since all were settled.
     _is_stirred: bool = field(default=True, init=False)
-    # When a room wants to be woken, since all were settled; `_UNKNOWN` until somebody asks.
+    # When a service wants to be woken, since all were settled; `_UNKNOWN` until somebody asks.
     _due: int | None = field(default=_UNKNOWN, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._by_service = {room.wishes.service: room for room in self.rooms}
-        assert len(self._by_service) == len(self.rooms)
-        self._by_request = {request: room for room in self.rooms for request in of_service(room.wishes.service)}
+        self._by_service = {service.wishes.service: service for service in self.services}
+        assert len(self._by_service) == len(self.services)
+        self._by_request = {
+            request: service for service in self.services for request in of_service(service.wishes.service)
+        }
 
     def ask(self, now: int, call: Call, request: Request) -> None:
-        """Hand a request to the room that takes it."""
+        """Hand a request to the service that takes it."""
         self._hear(now)
         self._is_stirred = True
         self._by_request[type(request)].ask(now, call, request)
 
     def answered(self, call: Call, reply: Reply) -> None:
-        """Keep the answer to a wish until the rooms are attended to."""
+        """Keep the answer to a wish until the services are attended to."""
         self._own.append((call, reply))
 
     def topics_changed(self) -> None:
-        """Have all rooms hear that the topics are others."""
+        """Have all services hear that the topics are others."""
         self._topics_differ = True
 
     def _hear(self, now: int) -> None:
-        """No room is to be asked or told of a topic that it does not know to be gone."""
+        """No service is to be asked or told of a topic that it does not know to be gone."""
         if self._topics_differ:
             self._topics_differ = False
             self._is_stirred = True
-            for room in self.rooms:
-                room.topics_changed(now)
+            for service in self.services:
+                service.topics_changed(now)
         self._look_to_office(now)
 
     def _look_to_office(self, now: int) -> None:
-        """No room is to go on as a leader before it knows that this node was none for a while."""
+        """No service is to go on as a leader before it knows that this node was none for a while."""
         is_in_office = self._led.is_in_office
         if is_in_office == self._was_in_office:
             return
         self._was_in_office = is_in_office
         self._is_stirred = True
         if is_in_office:
-            for room in self.rooms:
-                room.regained(now)
+            for service in self.services:
+                service.regained(now)
 
     def attend(self, now: int, perform: Callable[[int, Call, Request], None]) -> None:
-        """Let the rooms speak and ask, and give them the answers, until nothing more comes at once."""
+        """Let the services speak and ask, and give them the answers, until nothing more comes at once."""
         self._hear(now)
         if not self._is_stirred and self._is_answered:
             return
         self._is_stirred, self._due = False, _UNKNOWN
-        for room in self.rooms:
-            room.settle(now)
+        for service in self.services:
+            service.settle(now)
         rounds = 0
         while not self._is_answered:
             rounds += 1
-            assert rounds < _ROUNDS_MAX, "a room asks at once for what it was refused"
+            assert rounds < _ROUNDS_MAX, "a service asks at once for what it was refused"
             own, self._own = self._own, []
             for call, reply in own:
                 assert call.service is not None
                 self._by_service[call.service].answered(now, call.number, reply)
-            for room in self.rooms:
-                for call, wish in room.wishes.take():
+            for service in self.services:
+                for call, wish in service.wishes.take():
                     perform(now, call, wish)
             self._look_to_office(now)
             self._is_stirred = False
-            for room in self.rooms:
-                room.settle(now)
+            for service in self.services:
+                service.settle(now)
 
     @property
     def _is_answered(self) -> bool:
-        """Whether no room has asked for anything, or is to hear an answer."""
+        """Whether no service has asked for anything, or is to hear an answer."""
         if self._own:
             return False
-        for room in self.rooms:  # noqa: SIM110 - a generator would cost more than the look
-            if room.wishes.asked:
+        for service in self.services:  # noqa: SIM110 - a generator would cost more than the look
+            if service.wishes.asked:
                 return False
         return True
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no room has anything to do at once."""
+        """Whether no service has anything to do at once."""
         return not self._is_stirred and self._is_answered
 
     def stir(self) -> None:
-        """Have all rooms settle in the next turn."""
+        """Have all services settle in the next turn."""
         self._is_stirred = True
 
     # --- what all of them hear
@@ -194,34 +197,34 @@ class Rooms:
     def forget(self, call: Call) -> None:
         """Nobody waits for the answer to `call` any more."""
         self._is_stirred = True
-        for room in self.rooms:
-            room.forget(call)
+        for service in self.services:
+            service.forget(call)
 
     def forget_found(self) -> None:
         """Let go of batches that are held in memory."""
         self._is_stirred = True
-        for room in self.rooms:
-            room.forget_found()
+        for service in self.services:
+            service.forget_found()
 
     def opened(self, now: int, partition: Partition) -> None:
         """A stream can be used."""
         self._hear(now)
         self._is_stirred = True
-        for room in self.rooms:
-            room.opened(now, partition)
+        for service in self.services:
+            service.opened(now, partition)
 
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be used."""
         self._hear(now)
         self._is_stirred = True
-        for room in self.rooms:
-            room.failed(now, stream, why)
+        for service in self.services:
+            service.failed(now, stream, why)
 
     def news(self, now: int, partition: Partition) -> None:
         """There may be more to read in a stream."""
         self._hear(now)
-        for room in self.rooms:
-            if room.news(now, partition):
+        for service in self.services:
+            if service.news(now, partition):
                 self._is_stirred = True
 
     def deadline(self) -> int | None:
@@ -229,7 +232,7 @@ class Rooms:
         if self._own:
             return 0
         if self._is_stirred or self._due == _UNKNOWN:
-            times = [room.deadline() for room in self.rooms]
+            times = [service.deadline() for service in self.services]
             self._due = min((due for due in times if due is not None), default=None)
         return self._due
 
@@ -239,16 +242,16 @@ class Rooms:
         due = self.deadline()
         if due is not None and due <= now:
             self._is_stirred = True
-            for room in self.rooms:
-                room.wake(now)
+            for service in self.services:
+                service.wake(now)
 
     def clock_jumped(self, now: int) -> None:
         """The wall clock was moved by more than a little."""
         self._is_stirred = True
-        for room in self.rooms:
-            room.clock_jumped(now)
+        for service in self.services:
+            service.clock_jumped(now)
 
     def check(self) -> None:
         """Assert the invariants."""
-        for room in self.rooms:
-            room.check()
+        for service in self.services:
+            service.check()

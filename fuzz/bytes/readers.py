@@ -12,9 +12,9 @@ from goqueue.core.log.compaction import CompactionPlan, Compactor
 from goqueue.core.log.config import LogConfig
 from goqueue.core.log.effects import FindTime
 from goqueue.core.log.segment import NO_TIMESTAMP, Segment
+from goqueue.core.queues.fetch_buffer import FetchBuffer, Ways
 from goqueue.core.queues.gone import Gone
 from goqueue.core.queues.move_records import Tally
-from goqueue.core.queues.shelf import Shelf, Ways
 from goqueue.core.records.batch import Header, read_header, split
 from goqueue.core.records.build import encode
 from goqueue.core.records.record import iterate
@@ -109,7 +109,7 @@ def _check_compaction(run: bytes, is_readable: bool) -> None:
 def _check_queue(run: bytes, header: Header, last: Header) -> None:
     """A queue that looks at keys and times comes to the last message, whatever lies before it."""
     for ways in (Ways(with_keys=False, ttl_ms=0, wall_ms=NOW_MS), Ways(with_keys=True, ttl_ms=1000, wall_ms=NOW_MS)):
-        shelf = Shelf.of(0, Fetched(run, last.next_offset, last.next_offset, 0))
+        shelf = FetchBuffer.of(0, Fetched(run, last.next_offset, last.next_offset, 0))
         for start in (0, header.base_offset, last.base_offset):
             offers = shelf.offers([(start, start + 1)], 1 << 20, ways)
             [(begin, end)] = offers.read

@@ -13,7 +13,7 @@ from goqueue.core.cluster.records import (
     PartitionsAdded,
     TopicDeleted,
 )
-from goqueue.core.deadletters.carrier import Carrier
+from goqueue.core.deadletters.mover import DeadLetterMover
 from goqueue.core.delays.calendar import Calendar
 from goqueue.core.delays.schedule import Schedule
 from goqueue.core.delays.summaries import Summaries
@@ -24,9 +24,9 @@ from goqueue.core.log.log import Log
 from goqueue.core.partition import producers
 from goqueue.core.partition.lanes import LaneIndex
 from goqueue.core.partition.producers import Repeated
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.ledger import Ledger
 from goqueue.core.queues.move_records import Intent
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.records import Snapshot
 from goqueue.core.queues.shares import Shares
 from goqueue.core.quorum.follower import Follower
@@ -169,7 +169,7 @@ def _is_snapshot(_: Ledger, __: int, record: object) -> bool:
     return isinstance(record, Snapshot)
 
 
-def _is_redrive(_: Carrier, __: int, ___: Book, intent: Intent, ____: int) -> bool:
+def _is_redrive(_: DeadLetterMover, __: int, ___: QueueLedger, intent: Intent, ____: int) -> bool:
     return bool(intent.job)
 
 
@@ -209,7 +209,7 @@ MARKS: tuple[Mark, ...] = (
     Mark("disk given up", ClusterState, "apply", _agreed(DiskLost)),
     Mark("partitions added", ClusterState, "apply", _agreed(PartitionsAdded)),
     Mark("topic deleted", ClusterState, "apply", _agreed(TopicDeleted)),
-    Mark("ledger page written", Book, "_turn_page", _always),
+    Mark("ledger page written", QueueLedger, "_turn_page", _always),
     Mark("queue summed up", Ledger, "snapshot", _always),
     Mark("queue restored", Ledger, "apply", _is_snapshot),
     Mark("lane starves", Shares, "_starving", _anything, is_after=True),
@@ -217,8 +217,8 @@ MARKS: tuple[Mark, ...] = (
     Mark("summary of a schedule begun", Summaries, "begin", _always),
     Mark("schedule opened by a summary", Schedule, "begin", _always),
     Mark("summary left unfinished", Calendar, "_end_load", _has_parts_missing),
-    Mark("dead letters arrived", Carrier, "_arrived", _always),
-    Mark("redrive arrived", Carrier, "_arrived", _is_redrive),
+    Mark("dead letters arrived", DeadLetterMover, "_arrived", _always),
+    Mark("redrive arrived", DeadLetterMover, "_arrived", _is_redrive),
     Mark("many groups", Coordinator, "ask", _are_many),
     Mark("group forgotten", Coordinator, "_forget", _always),
     Mark("member given up", Coordinator, "_remove", _always),

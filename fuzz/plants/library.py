@@ -9,8 +9,8 @@ from goqueue.core.client.credit import Credit
 from goqueue.core.client.failure import Failure
 from goqueue.core.client.fetching import Cursor, Fetching
 from goqueue.core.client.membership import Lost
-from goqueue.core.client.parcel import Parcel
 from goqueue.core.client.pipeline import Pipeline
+from goqueue.core.client.record_batch import RecordBatch
 from goqueue.core.client.session import Session
 from goqueue.core.client.settling import Settling
 from goqueue.core.client.work_session import Tended, WorkSession
@@ -196,7 +196,7 @@ def _moved_as_done(replace: Replace) -> None:
 
 def _doubt_forgotten(replace: Replace) -> None:
     """A message that fails was stored by nobody, whatever became of the attempts before the last."""
-    replace(Parcel, "may_be_stored", property(lambda _: False))
+    replace(RecordBatch, "may_be_stored", property(lambda _: False))
 
 
 def _reading() -> Options:

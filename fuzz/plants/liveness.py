@@ -7,7 +7,7 @@ Each is found by what looks whether a world goes on: the counts and the patience
 from collections import deque
 from typing import Any, Never
 
-from goqueue.core.broker.lifecycle import Attendance
+from goqueue.core.broker.lifecycle import BrokerLifecycle
 from goqueue.core.broker.peering import Peering
 from goqueue.core.broker.reads import Reads
 from goqueue.core.log.log import Log
@@ -76,11 +76,11 @@ def _failing_over() -> Options:
 
 def _office_never_regained(replace: Replace) -> None:
     """A node that was once cut off from the controller refuses what only a leader may do, as long as it lives."""
-    may_lead = Attendance.may_lead
-    had: deque[Attendance] = deque(maxlen=100)
-    lost: deque[Attendance] = deque(maxlen=100)
+    may_lead = BrokerLifecycle.may_lead
+    had: deque[BrokerLifecycle] = deque(maxlen=100)
+    lost: deque[BrokerLifecycle] = deque(maxlen=100)
 
-    def may_lead_no_more(attendance: Attendance, now: int) -> bool:
+    def may_lead_no_more(attendance: BrokerLifecycle, now: int) -> bool:
         may = may_lead(attendance, now)
         if may:
             had.append(attendance)
@@ -88,7 +88,7 @@ def _office_never_regained(replace: Replace) -> None:
             lost.append(attendance)
         return may and not any(one is attendance for one in lost)
 
-    replace(Attendance, "may_lead", may_lead_no_more)
+    replace(BrokerLifecycle, "may_lead", may_lead_no_more)
 
 
 def _seldom_cut_off() -> Options:

@@ -7,7 +7,7 @@ from goqueue.core.partition.leadership import FollowerEnd, Leadership
 from goqueue.core.partition.partition import Partition
 from goqueue.core.partition.publishing import Share
 from goqueue.core.partition.recent import RecentBatches
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.replication import serving
 from goqueue.core.replication.messages import PulledPart, Verdict
 from goqueue.core.replication.replica import Replica
@@ -19,7 +19,7 @@ from goqueue.fuzz.plants.plant import Plant, Replace
 def _stale_leader_serves(replace: Replace) -> None:
     """Whoever has led once goes on with it, and thinks that it need not wait for others."""
     replace(Leadership, "held", lambda *known: known[-1])
-    replace(Led, "is_in_office", property(lambda _: True, lambda *_: None))
+    replace(ReplicaSet, "is_in_office", property(lambda _: True, lambda *_: None))
 
 
 def _truncation_skipped(replace: Replace) -> None:

@@ -10,9 +10,9 @@ from goqueue.core.log.config import TIME_MS_MAX
 from goqueue.core.log.effects import FindTime
 from goqueue.core.log.log import Log
 from goqueue.core.partition.partition import Partition
-from goqueue.core.queues.desk import Desk
 from goqueue.core.queues.proving import Answer
 from goqueue.core.queues.queue import WorkQueue
+from goqueue.core.queues.reader import QueueReader
 from goqueue.core.records.batch import Lane
 from goqueue.core.requests.queues import ReceiptRun
 from goqueue.fuzz.options import Options
@@ -96,13 +96,13 @@ def _tried_again_at_once(replace: Replace) -> None:
 
 def _told_ahead_of_the_disk(replace: Replace) -> None:
     """A group is told that it has come as far as memory says."""
-    written = Desk.written
+    written = QueueReader.written
 
-    def hasty(desk: Desk) -> None:
-        written(desk)
-        desk.floor = desk.queue.floor
+    def hasty(reader: QueueReader) -> None:
+        written(reader)
+        reader.floor = reader.queue.floor
 
-    replace(Desk, "written", hasty)
+    replace(QueueReader, "written", hasty)
 
 
 def _lanes_lost_when_put_off(replace: Replace) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from goqueue.core.partition.lane_runs import Run
-from goqueue.core.queues import shelf as shelves
-from goqueue.core.queues.book import Book
+from goqueue.core.queues import fetch_buffer as buffers
 from goqueue.core.queues.chains import Chains
 from goqueue.core.queues.expiry import expiry
 from goqueue.core.queues.leases import Leases
 from goqueue.core.queues.proving import Answer
 from goqueue.core.queues.queue import WorkQueue
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.records import WORK_CODEC, Settled
 from goqueue.core.queues.shares import Shares
 from goqueue.core.queues.window import Window
@@ -56,8 +56,8 @@ def _lease_not_fenced(replace: Replace) -> None:
 
 def _told_before_agreed(replace: Replace) -> None:
     """Members are told what the ledger of the leader says before anybody else has it."""
-    replace(Book, "durable", property(lambda book: book.appended, lambda *_: None))
-    replace(Book, "check", lambda *_: None)
+    replace(QueueLedger, "durable", property(lambda book: book.appended, lambda *_: None))
+    replace(QueueLedger, "check", lambda *_: None)
 
 
 def _attempts_that_count_twice(replace: Replace) -> None:
@@ -107,7 +107,7 @@ def _lanes_that_starve(replace: Replace) -> None:
 
 
 def _delivered_when_expired(replace: Replace) -> None:
-    replace(shelves, "expiry", lambda headers: None)
+    replace(buffers, "expiry", lambda headers: None)
 
 
 def _expired_too_early(replace: Replace) -> None:
@@ -117,20 +117,20 @@ def _expired_too_early(replace: Replace) -> None:
         until_ms = expiry(headers)
         return None if until_ms is None else until_ms - 1_000_000
 
-    replace(shelves, "expiry", hasty)
+    replace(buffers, "expiry", hasty)
 
 
 def _durable_in_an_earlier_term(replace: Replace) -> None:
     """What a leader knew to be durable counts when it leads again, and has a ledger that others wrote."""
-    forsake = Book._forsake
+    forsake = QueueLedger._forsake
 
-    def hasty(book: Book) -> None:
+    def hasty(book: QueueLedger) -> None:
         durable = book.durable
         forsake(book)
         book.durable = durable
 
-    replace(Book, "_forsake", hasty)
-    replace(Book, "check", lambda *_: None)
+    replace(QueueLedger, "_forsake", hasty)
+    replace(QueueLedger, "check", lambda *_: None)
 
 
 PLANTS = (

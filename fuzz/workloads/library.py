@@ -13,7 +13,7 @@ from random import Random
 from attrs import define
 
 from goqueue.core.client.failure import Failure
-from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
+from goqueue.core.client.record_batch import RECORD_BYTES_MAX, RecordBatch
 from goqueue.core.client.routing import Layout, Route
 from goqueue.core.client.session import Session
 from goqueue.core.client.terms import Terms
@@ -59,9 +59,9 @@ class LibraryProducer(Client):
             backoff_longest_ns=max(patience_ms // 2, 1) * _MS,
         )
         self._session = Session(terms, random, self)
-        self._taken: deque[Parcel] = deque()
+        self._taken: deque[RecordBatch] = deque()
         self._under_way: list[_Sent] = []
-        self._names: dict[Parcel, list[bytes]] = {}
+        self._names: dict[RecordBatch, list[bytes]] = {}
         # Topics that are asked about, and whether a number is.
         self._asked_about: set[str] = set()
         self._is_asking = False

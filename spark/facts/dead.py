@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any
 
 from goqueue.core.node import Node
-from goqueue.core.queues.book import MOVES_KEY
 from goqueue.core.queues.move_records import DEAD_CODEC, Abandoned, Arrived, Intent, Passed
+from goqueue.core.queues.queue_ledger import MOVES_KEY
 from goqueue.core.queues.records import unpacked, unpacked_runs
 from goqueue.core.queues.window import runs_of
 from goqueue.core.records.batch import Header, read_header
@@ -21,7 +21,7 @@ from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook
 from goqueue.spark.facts.queues import cause_of
-from goqueue.spark.facts.rooms import Slot, books_of
+from goqueue.spark.facts.services import Slot, books_of
 
 # Where a batch goes, and what it is recognised by there.
 _Key = tuple[str, int, int, int]

@@ -16,7 +16,7 @@ from goqueue.core.requests.messages import Side
 from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook
-from goqueue.spark.facts.rooms import Slot, schedule_of
+from goqueue.spark.facts.services import Slot, schedule_of
 
 # What is intended and not moved yet is bounded by the node; a little more for what it makes anew.
 _INTENDED_MAX = 1 << 14

@@ -38,7 +38,7 @@ from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.entries import entries_of
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener
 from goqueue.spark.facts.notebook import Notebook
-from goqueue.spark.facts.rooms import coordinator_of, groups_of, journal_of, loading_of
+from goqueue.spark.facts.services import coordinator_of, groups_of, journal_of, loading_of
 
 # By these a member says what it has let go of.
 _SPEAKING = JoinGroup, GroupHeartbeat, RevokePartitions

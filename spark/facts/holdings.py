@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 from goqueue.core.partition.lane_runs import Run
 from goqueue.core.queues.leases import Lease
 from goqueue.core.queues.window import PAGE_BITS, Window
-from goqueue.spark.facts.rooms import Slot
+from goqueue.spark.facts.services import Slot
 
 _LATE_MAX = 1 << 12
 

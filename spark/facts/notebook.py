@@ -14,7 +14,7 @@ from attrs import define, field
 
 from goqueue.core.capture.events import Event
 from goqueue.core.clock import Clock
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.spark.facts.schema import ARROW_SCHEMA, COLUMNS, KINDS
 
 ROWS_MAX = 64 << 10
@@ -38,7 +38,7 @@ class Notebook:
         self.run = run
         self._event = Event(0, 0, "")
         self._clock = Clock(0, 0)
-        self._topics: dict[str, TopicLeader] = {}
+        self._topics: dict[str, HostedTopic] = {}
         self._part = 0
         self._begin()
 
@@ -63,7 +63,7 @@ class Notebook:
         """When that was by the node's own clock."""
         return self._event.now
 
-    def know(self, clock: Clock, topics: dict[str, TopicLeader]) -> None:
+    def know(self, clock: Clock, topics: dict[str, HostedTopic]) -> None:
         """From here on facts are told by this clock, and are of topics that have these ids."""
         self._clock = clock
         self._topics = topics

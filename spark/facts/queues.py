@@ -36,7 +36,7 @@ from goqueue.core.requests.queues import AckWork, ExtendWork, NackWork, RejectWo
 from goqueue.spark.facts.claims import Claims, Done, Showing
 from goqueue.spark.facts.holdings import Held, Holdings, Piece, pieces_of
 from goqueue.spark.facts.notebook import Notebook
-from goqueue.spark.facts.rooms import groups_of
+from goqueue.spark.facts.services import groups_of
 
 _NO_WINDOW = Window()
 # What a queue says of a message that it gives up, and what facts say.

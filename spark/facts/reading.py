@@ -19,7 +19,7 @@ from goqueue.core.requests.groups import (
 from goqueue.core.requests.messages import Fetch, Fetched, Side
 from goqueue.core.requests.refusals import Refusal
 from goqueue.spark.facts.listening import Errand, Hears, Listener
-from goqueue.spark.facts.rooms import coordinator_of, journal_of
+from goqueue.spark.facts.services import coordinator_of, journal_of
 
 
 class Reading(Listener):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from goqueue.core.capture.events import Event
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.queues.book import MOVES_KEY, Book
+from goqueue.core.queues.queue_ledger import MOVES_KEY, QueueLedger
 from goqueue.core.queues.receipts import read_stem
 from goqueue.core.requests.groups import ResetOffsets
 from goqueue.core.requests.messages import Side
@@ -39,7 +39,7 @@ from goqueue.spark.facts.inside import agreed_state
 from goqueue.spark.facts.listening import Batch, Errand, Hears, Listener, Stream
 from goqueue.spark.facts.notebook import Notebook
 from goqueue.spark.facts.queues import Queues
-from goqueue.spark.facts.rooms import Slot, books_of
+from goqueue.spark.facts.services import Slot, books_of
 
 _SHOWING = AckWork, NackWork, RejectWork, ExtendWork, ReleaseWork
 _RESETTING = ResetOffsets, ResetQueues
@@ -58,9 +58,9 @@ class Work(Listener):
         self._homes: dict[int, Holdings] = {}
         # Which reading of which ledger the leases are of, and where looking goes on. A topic that is made again, and a
         # leader that comes again, has another ledger, whose readings are counted anew.
-        self._loads: dict[Slot, tuple[Book, int]] = {}
+        self._loads: dict[Slot, tuple[QueueLedger, int]] = {}
         self._looked = 0
-        self._books: Mapping[Slot, Book] = {}
+        self._books: Mapping[Slot, QueueLedger] = {}
         self._streams: Mapping[str, Partition] = {}
 
     def hears(self) -> Hears:
@@ -124,11 +124,11 @@ class Work(Listener):
                 self._look(slot, books[slot])
         self._looked = (self._looked + _LOOKED_MAX) % len(slots)
 
-    def _is_known(self, slot: Slot, book: Book) -> bool:
+    def _is_known(self, slot: Slot, book: QueueLedger) -> bool:
         known = self._loads.get(slot)
         return known is not None and known[0] is book and known[1] == book.load
 
-    def _look(self, slot: Slot, book: Book, *, is_begun: bool = False) -> None:
+    def _look(self, slot: Slot, book: QueueLedger, *, is_begun: bool = False) -> None:
         """Take over the leases of a ledger, once it is read; `is_begun` where some of them are told by records too."""
         if not book.is_ready:
             return
@@ -161,7 +161,7 @@ class Work(Listener):
         for home in [home for home, one in self._homes.items() if one is holdings]:
             del self._homes[home]
 
-    def _of(self, slot: Slot, group: str, book: Book) -> Holdings:
+    def _of(self, slot: Slot, group: str, book: QueueLedger) -> Holdings:
         holdings = self._holdings.get((slot, group))
         if holdings is None:
             queue = book.queues.get(group)

@@ -18,7 +18,7 @@ from typing import NoReturn, Self
 from attrs import define, field
 
 from goqueue.core.client.failure import Failure
-from goqueue.core.client.parcel import Parcel
+from goqueue.core.client.record_batch import RecordBatch
 from goqueue.core.client.routing import Layout
 from goqueue.core.client.terms import Terms
 from goqueue.core.records.batch import locate, read_header
@@ -76,7 +76,7 @@ class Outlet:
     options: WriteOptions
     tally: Tally = field(factory=Tally)
     _loop: BlockingLoop = field(factory=BlockingLoop)
-    _pending: deque[tuple[Parcel, Packed]] = field(factory=deque)
+    _pending: deque[tuple[RecordBatch, Packed]] = field(factory=deque)
     _targets: dict[str, Target] = field(factory=dict)
     _is_open: bool = False
     _brokers: Brokers = field(init=False)
@@ -186,7 +186,7 @@ class Outlet:
             self._stored(front, parcel.offset)
         self._fail(rest, failure)
 
-    def _try(self, packed: Packed) -> Parcel:
+    def _try(self, packed: Packed) -> RecordBatch:
         """Send a batch, and wait for what becomes of it."""
         parcel = self._loop.run(self._producer.hand_in(packed.topic, packed.partition, packed.content))
         self._loop.run(self._producer.until_settled(parcel))

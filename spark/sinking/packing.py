@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
 
-from goqueue.core.client.parcel import HEADER_ENTRY_BYTES_MAX, RECORD_BYTES_MAX
+from goqueue.core.client.record_batch import HEADER_ENTRY_BYTES_MAX, RECORD_BYTES_MAX
 from goqueue.core.client.routing import Layout
 from goqueue.core.errors import BatchError
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane

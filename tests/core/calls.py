@@ -3,7 +3,7 @@
 from functools import cache
 
 from goqueue.core.requests.call import Call, Origin
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 
 
 @cache
@@ -13,6 +13,6 @@ def call(number: int) -> Call:
 
 
 @cache
-def own_call(number: int, service: Service = Service.GROUPS) -> Call:
+def own_call(number: int, service: ServiceName = ServiceName.GROUPS) -> Call:
     """Return a call by which a service of the node asks."""
     return Call(number, origin=Origin.SERVICE, service=service, is_own=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goqueue.core.broker.metadata_listener import Leading
+from goqueue.core.broker.metadata_listener import MetadataListener
 from goqueue.fuzz.options import Options
 from goqueue.fuzz.sim import run_world
 
@@ -18,7 +18,7 @@ def worlds() -> Options:
 
 
 def test_what_is_kept_of_topics_that_are_gone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Leading, "_clear_away", lambda *_: None)
+    monkeypatch.setattr(MetadataListener, "_clear_away", lambda *_: None)
     for seed in range(_WITHIN):
         violation = run_world(seed, options=worlds()).violation
         if violation is not None:

@@ -99,7 +99,7 @@ def open_intents(broker: DrivenBroker, topic: str = "orders") -> int:
     """How many moves out of a topic are under way."""
     leader = broker.node.led.topics[topic]
     assert Side.LEDGER in leader.topic.sides
-    work = broker.node._rooms.rooms[1]
+    work = broker.node._services.services[1]
     books = work.books  # type: ignore[attr-defined]
     return sum(book.moves.intent is not None for slot, book in books.items() if slot[0] == topic)
 

@@ -54,7 +54,7 @@ def is_ledger_sync(work: Work) -> bool:
 
 
 def dropped(broker: DrivenBroker) -> dict[str, int]:
-    return broker.node._rooms.rooms[2]._yard.dropped_by  # type: ignore[attr-defined,no-any-return]
+    return broker.node._services.services[2]._yard.dropped_by  # type: ignore[attr-defined,no-any-return]
 
 
 def test_what_is_rejected_becomes_a_dead_letter_with_its_past() -> None:

@@ -187,7 +187,7 @@ def test_a_node_that_dies_leaves_what_it_died_of(tmp_path: Path, monkeypatch: py
         async with trio.open_nursery() as nursery:
             await nursery.start(runtime.run)
             await runtime.ask(CALLER, CreateTopic("orders", 2))
-            monkeypatch.setattr("goqueue.core.replicas.replica_set.Led._partitions", lambda self, leader: 1 // 0)
+            monkeypatch.setattr("goqueue.core.replicas.replica_set.ReplicaSet._partitions", lambda self, leader: 1 // 0)
             await runtime.ask(CALLER, DescribePartitions("orders"))
 
     with pytest.raises(BaseExceptionGroup):

@@ -16,8 +16,8 @@ from time import time_ns
 
 from goqueue.core.client.failure import DROPPED, Failure
 from goqueue.core.client.looking import Looks
-from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel, headers_bytes_max
 from goqueue.core.client.pipeline import Pipeline
+from goqueue.core.client.record_batch import RECORD_BYTES_MAX, RecordBatch, headers_bytes_max
 from goqueue.core.client.routing import Route
 from goqueue.core.client.session import Session
 from goqueue.core.records.batch import HEADER_BYTES, Codec, Lane
@@ -28,7 +28,6 @@ from goqueue.core.requests.refusals import Code
 from goqueue.proto import v1
 from goqueue.transports.client.brokers import ANY, Brokers
 from goqueue.transports.client.contents import Content, HeadersGiven, bytes_of, headers_of
-from goqueue.transports.client.couriers import Courier
 from goqueue.transports.client.errors import (
     ClientError,
     PartitionNotFound,
@@ -40,6 +39,7 @@ from goqueue.transports.client.errors import (
 from goqueue.transports.client.loops import SECOND_NS, Parking, Task
 from goqueue.transports.client.messages import Published
 from goqueue.transports.client.producer_terms import ProducerTerms, one_of
+from goqueue.transports.client.senders import Sender
 from goqueue.transports.client.times import due_of, milliseconds_of, span_ms
 from goqueue.transports.client.topics import layout_of
 
@@ -55,7 +55,7 @@ class Pending:
 
     __slots__ = ("_parcel", "_place", "_timestamp_ms")
 
-    def __init__(self, parcel: Parcel, place: int, timestamp_ms: int) -> None:
+    def __init__(self, parcel: RecordBatch, place: int, timestamp_ms: int) -> None:
         self._parcel = parcel
         self._place = place
         self._timestamp_ms = timestamp_ms
@@ -107,12 +107,12 @@ class Producer:
         self._loop = brokers.loop
         self._terms = terms
         self._session = Session(terms.session, brokers.random, self)
-        self._couriers: dict[str, Courier] = {}
-        self._parkings: dict[Parcel, Parking] = {}
+        self._couriers: dict[str, Sender] = {}
+        self._parkings: dict[RecordBatch, Parking] = {}
         self._room = self._loop.parking()
         self._inquiries: dict[str, Task] = {}
         self._looks = Looks()
-        self._failed: list[Parcel] = []
+        self._failed: list[RecordBatch] = []
         self._failed_count = 0
         # Past this much in the buffer `send` is to look up: others want their turn, there is no room, or it is over.
         self._turn_at = min(TURN_BYTES, terms.buffer_bytes)
@@ -194,7 +194,7 @@ class Producer:
             self._rouse(pipeline)
         return Pending(parcel, place, timestamp_ms)
 
-    async def hand_in(self, topic: str, partition: int, batch: bytearray) -> Parcel:
+    async def hand_in(self, topic: str, partition: int, batch: bytearray) -> RecordBatch:
         """Take a batch that is encoded, and numbered as the work that it is part of numbers them.
 
         Only of a producer whose terms say so. Waits while the buffer is full; `until_settled` waits for the outcome.
@@ -274,7 +274,7 @@ class Producer:
         """What is held for messages without an answer."""
         return self._session.buffered
 
-    def _open(self, pipeline: Pipeline, lane: Lane, size: int, due: Due = Due.NOW) -> Parcel:
+    def _open(self, pipeline: Pipeline, lane: Lane, size: int, due: Due = Due.NOW) -> RecordBatch:
         """A parcel with room for a message of this size."""
         most = pipeline.message_bytes_max
         if size - RECORD_BYTES_MAX + HEADER_BYTES > most and self._terms.session.codec is Codec.NONE:
@@ -315,7 +315,7 @@ class Producer:
 
     # --- outcomes
 
-    async def until_settled(self, parcel: Parcel) -> None:
+    async def until_settled(self, parcel: RecordBatch) -> None:
         """Wait for what becomes of a parcel."""
         while not parcel.is_settled:
             parking = self._parkings.get(parcel)
@@ -344,7 +344,7 @@ class Producer:
         for address in session.addresses():
             courier = self._couriers.get(address)
             if courier is None:
-                courier = Courier(self._brokers, session, self, address, self._terms.acks)
+                courier = Sender(self._brokers, session, self, address, self._terms.acks)
                 self._couriers[address] = courier
             courier.wake()
         if session.wants_identity or session.misplaced:
@@ -353,7 +353,7 @@ class Producer:
         if deadline is not None and (deadline < self._alarm or not self._alarm):
             self._kicked.wake()
 
-    def _remember(self, parcel: Parcel) -> None:
+    def _remember(self, parcel: RecordBatch) -> None:
         """Keep a parcel that failed, for the report; of too many, keep the number of messages."""
         if len(self._failed) < FAILED_MAX:
             self._failed.append(parcel)

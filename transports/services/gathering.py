@@ -20,7 +20,7 @@ from goqueue.core.requests.queues import AckWork, WorkDone
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.transports.broker import Broker
-from goqueue.transports.services.settling import Sheaf
+from goqueue.transports.services.settling import AckBatch
 from goqueue.transports.trio_parking import Parking, step_back
 
 _Key: TypeAlias = tuple[str, str, str, str, str]
@@ -33,7 +33,7 @@ _STEPS = 3
 class _Gathered:
     """A sheaf, and who waits for which answer."""
 
-    sheaf: Sheaf = field(factory=Sheaf)
+    sheaf: AckBatch = field(factory=AckBatch)
     waiting: list["_Waiting"] = field(factory=list)
 
 

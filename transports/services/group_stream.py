@@ -52,7 +52,7 @@ from goqueue.transports.grpc.call import ServerCall
 from goqueue.transports.http2.errors import StreamGone
 from goqueue.transports.services.group_reading import GroupReading
 from goqueue.transports.services.refusals import LEAVING, refused
-from goqueue.transports.services.settling import SETTLINGS, Settlement, Settling, Sheaf
+from goqueue.transports.services.settling import SETTLINGS, AckBatch, Settlement, Settling
 from goqueue.transports.services.stream_replies import stream_reply
 from goqueue.transports.services.work_reading import WorkReading
 
@@ -86,7 +86,7 @@ class GroupStream:
         self._reading = GroupReading(call, broker, self._caller, self._fail)
         self._feed = self._reading.feed
         self._work = WorkReading(broker, self._caller, self._feed, wall_ms, self._fail)
-        self._acks = Sheaf()
+        self._acks = AckBatch()
         self._member: _Member | None = None
         self._watch = 0
         self._is_joining = self._is_hearing = False
@@ -184,7 +184,7 @@ class GroupStream:
         """Ask what was gathered of acknowledgements."""
         acks = self._acks
         if acks.requests and self._member is not None:
-            self._acks = Sheaf()
+            self._acks = AckBatch()
             self._post(acks.request(self._member.group), partial(self._acked, acks), acks.size)
 
     def _settle(self, which: str, request_id: int, message: Any) -> None:  # noqa: ANN401 - of several classes
@@ -217,7 +217,7 @@ class GroupStream:
         assert isinstance(reply, WorkDone)
         self._say(request_id, settling.answer, settling.reply(reply))
 
-    def _acked(self, acks: Sheaf, reply: Reply) -> None:
+    def _acked(self, acks: AckBatch, reply: Reply) -> None:
         if isinstance(reply, Refusal):
             for request_id, _ in acks.requests:
                 self._refuse(request_id, reply)

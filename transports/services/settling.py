@@ -47,7 +47,7 @@ SETTLINGS = {
 
 
 @define
-class Sheaf:
+class AckBatch:
     """Acknowledgements to be asked as one: which requests they are of, and what these weigh."""
 
     requests: list[tuple[int, list[ReceiptRun]]] = field(factory=list)

@@ -47,7 +47,7 @@ def secrets_of(cluster: GroupedCluster) -> list[bytes]:
     """The secrets of all ledgers that are led somewhere."""
     found: list[bytes] = []
     for name in cluster.living():
-        rooms = cluster.node(name)._rooms.rooms
+        rooms = cluster.node(name)._services.services
         [work] = [room for room in rooms if isinstance(room, WorkLeader)]
         keys = [book._secret for book in work.books.values()]
         found += [key.content for key in keys if key is not None]

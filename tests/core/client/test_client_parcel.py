@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from goqueue.core.client.failure import Failure
-from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel, headers_bytes_max
+from goqueue.core.client.record_batch import RECORD_BYTES_MAX, RecordBatch, headers_bytes_max
 from goqueue.core.client.routing import Layout, Route
 from goqueue.core.records.batch import Codec, Lane, validate_exact
 from goqueue.core.records.build import Entry
@@ -15,10 +15,10 @@ from goqueue.core.timers.backoff import Backoff
 ENTRIES: list[Entry] = [(1000, b"k", b"v" * 10, ()), (1001, None, None, (("a", b"1"), ("ü", None)))]
 
 
-def parcel(entries: list[Entry], lane: Lane = Lane.NORMAL) -> Parcel:
+def parcel(entries: list[Entry], lane: Lane = Lane.NORMAL) -> RecordBatch:
     """A parcel with these records."""
     pipeline = Route(Layout("orders", [""], "murmur3", 1 << 20), Random(1), 5).pipelines[0]
-    made = Parcel(None, pipeline, lane, 0, 1 << 20)
+    made = RecordBatch(None, pipeline, lane, 0, 1 << 20)
     made.entries.extend(entries)
     return made
 

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from goqueue.core.client.failure import DELIVERY_TIMEOUT, DROPPED, Failure
-from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
 from goqueue.core.client.place import LATE_NS, LOOK_NS
+from goqueue.core.client.record_batch import RECORD_BYTES_MAX, RecordBatch
 from goqueue.core.client.routing import Layout
 from goqueue.core.client.session import GROWTH_MAX, Session
 from goqueue.core.client.terms import Terms
@@ -25,7 +25,7 @@ def begun(partitions: int = 1, leaders: list[str] | None = None, **terms: int | 
     return session
 
 
-def add(session: Session, now: int = 0, size: int = 100, partition: int = 0, lane: Lane = Lane.NORMAL) -> Parcel:
+def add(session: Session, now: int = 0, size: int = 100, partition: int = 0, lane: Lane = Lane.NORMAL) -> RecordBatch:
     """Add one record; the parcel that took it."""
     pipeline = session.routes["orders"].pipelines[partition]
     parcel = pipeline.open[lane]
@@ -35,14 +35,14 @@ def add(session: Session, now: int = 0, size: int = 100, partition: int = 0, lan
     return parcel
 
 
-def numbers(parcel: Parcel) -> tuple[int, int, int]:
+def numbers(parcel: RecordBatch) -> tuple[int, int, int]:
     """Producer, epoch and sequence in a parcel's bytes."""
     assert parcel.content is not None
     header = read_header(parcel.content)
     return header.producer_id, header.producer_epoch, header.base_sequence
 
 
-def refuse(session: Session, parcel: Parcel, code: str, now: int = 0) -> None:
+def refuse(session: Session, parcel: RecordBatch, code: str, now: int = 0) -> None:
     session.refused(now, "", parcel.request_id, Failure(code, "said the broker"))
 
 
@@ -277,7 +277,7 @@ def test_a_duplicate_whose_place_is_forgotten_is_published_without_an_offset() -
     assert (parcel.is_settled, parcel.failure, parcel.offset, session.buffered) == (True, None, -1, 0)
 
 
-def sent(session: Session, count: int) -> list[Parcel]:
+def sent(session: Session, count: int) -> list[RecordBatch]:
     """So many parcels in flight."""
     parcels = []
     for _ in range(count):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from goqueue.core.client.failure import CONNECTION_LOST, DELIVERY_TIMEOUT, Failure
-from goqueue.core.client.parcel import RECORD_BYTES_MAX, Parcel
+from goqueue.core.client.record_batch import RECORD_BYTES_MAX, RecordBatch
 from goqueue.core.client.routing import Layout
 from goqueue.core.client.session import Session
 from goqueue.core.client.terms import Terms
@@ -52,9 +52,9 @@ class ProducerMachine(RuleBasedStateMachine):
         self.link = Link()
         self.cut: list[Link] = []
         self.partitions = [ModelPartition() for _ in range(PARTITIONS)]
-        self.sent: dict[bytes, tuple[Parcel, int]] = {}
+        self.sent: dict[bytes, tuple[RecordBatch, int]] = {}
         self.order: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
-        self.settled: dict[int, Parcel] = {}
+        self.settled: dict[int, RecordBatch] = {}
 
     @initialize(seed=st.integers(0, 1000))
     def begin(self, seed: int) -> None:

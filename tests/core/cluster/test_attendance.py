@@ -1,6 +1,6 @@
 """A node's own side: it registers, is heard, and knows when it may lead."""
 
-from goqueue.core.broker.lifecycle import Attendance
+from goqueue.core.broker.lifecycle import BrokerLifecycle
 from goqueue.core.cluster.apply import ClusterState
 from goqueue.core.cluster.options import ClusterOptions
 from goqueue.core.requests.call import Call
@@ -16,7 +16,7 @@ from goqueue.core.requests.cluster import (
 )
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
+from goqueue.core.requests.row import Request, ServiceName
 from goqueue.core.requests.standing import Standing
 from tests.core.cluster.gathered import Gathered, registration
 
@@ -32,7 +32,7 @@ class Attending:
     def __init__(self) -> None:
         self.cluster = Gathered()
         self.moves: list[CatchingUp] = []
-        self.attendance = Attendance("n1", OPTIONS, "1.0", self.state, self.catching_up)
+        self.attendance = BrokerLifecycle("n1", OPTIONS, "1.0", self.state, self.catching_up)
         self.now = 0
         self.asked: list[tuple[Call, Request]] = []
 
@@ -50,7 +50,7 @@ class Attending:
         self.attendance.wake(self.now)
         self.asked = self.attendance.wishes.take()
         self.attendance.check()
-        assert all(asked.service is Service.LIFECYCLE and asked.is_own for asked, _ in self.asked)
+        assert all(asked.service is ServiceName.LIFECYCLE and asked.is_own for asked, _ in self.asked)
         return [wish for _, wish in self.asked]
 
     def answer(self, reply: Reply, ms: int = 0) -> None:

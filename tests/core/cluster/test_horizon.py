@@ -1,7 +1,7 @@
 """What nodes tell each other of how far partitions reach."""
 
 from goqueue.core.clock import Clock
-from goqueue.core.cluster.remote_offsets import Ends, Horizon, LedEnd
+from goqueue.core.cluster.remote_offsets import Ends, LedEnd, RemoteOffsets
 from goqueue.core.log.log import Log
 from goqueue.core.partition.leadership import Leadership
 from goqueue.core.partition.partition import Partition
@@ -23,13 +23,13 @@ def led(number: int, epoch: int) -> Partition:
     return partition
 
 
-def told(horizon: Horizon, now: int, *partitions: Partition) -> list[LedEnd]:
+def told(horizon: RemoteOffsets, now: int, *partitions: Partition) -> list[LedEnd]:
     letters = horizon.tell(now, ["n2"], [(TOPIC_ID, one) for one in partitions])
     return [end for letter in letters for end in (letter.message.parts if isinstance(letter.message, Ends) else [])]
 
 
 def test_a_new_leader_is_believed_though_it_has_written_nothing() -> None:
-    horizon, hearer, partition = Horizon(), Horizon(), led(0, epoch=4)
+    horizon, hearer, partition = RemoteOffsets(), RemoteOffsets(), led(0, epoch=4)
     hearer.heard(Ends([LedEnd(TOPIC_ID, 0, 3, 0, 5, 9, 900)]))
     horizon.touch(0, TOPIC_ID, partition)
     hearer.heard(Ends(told(horizon, _SECOND_NS, partition)))
@@ -39,7 +39,7 @@ def test_a_new_leader_is_believed_though_it_has_written_nothing() -> None:
 
 
 def test_a_leader_that_is_not_sure_yet_of_how_far_it_goes_says_nothing() -> None:
-    horizon, partition = Horizon(), led(0, epoch=4)
+    horizon, partition = RemoteOffsets(), led(0, epoch=4)
     assert partition.leadership is not None
     partition.leadership.agree(2, ["n1", "n2"], ["n1", "n2"], 1)
     partition.high_watermark = -1
@@ -49,7 +49,7 @@ def test_a_leader_that_is_not_sure_yet_of_how_far_it_goes_says_nothing() -> None
 
 
 def test_what_was_lost_is_told_again_while_something_else_changes_all_the_time() -> None:
-    horizon, quiet, busy = Horizon(), led(0, epoch=1), led(1, epoch=1)
+    horizon, quiet, busy = RemoteOffsets(), led(0, epoch=1), led(1, epoch=1)
     horizon.touch(0, TOPIC_ID, quiet)
     assert [end.partition for end in told(horizon, _SECOND_NS, quiet, busy)] == [0]
     numbers: list[int] = []

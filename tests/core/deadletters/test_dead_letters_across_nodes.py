@@ -27,9 +27,9 @@ from goqueue.core.requests.groups import GroupMode, Joined, JoinGroup
 from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
 from goqueue.core.requests.queues import PolledWork, PollWork, ReceiptRun, RejectWork, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 from goqueue.core.requests.topics import CreateTopic, TopicReply
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 from tests.core.driven_cluster import DrivenCluster
 from tests.core.test_clustered_nodes import all_registered, partitions_of, publish, read, with_topic
 from tests.storage.worked_broker import receipts
@@ -225,7 +225,7 @@ def test_the_tally_of_a_redrive_that_has_ended_is_closed_everywhere() -> None:
     books = [
         book
         for name in cluster.living()
-        for slot, book in cluster.node(name)._rooms.rooms[1].books.items()  # type: ignore[attr-defined]
+        for slot, book in cluster.node(name)._services.services[1].books.items()  # type: ignore[attr-defined]
         if slot[0] == "orders.dlq"
     ]
     assert len(books) == PARTITIONS
@@ -322,7 +322,7 @@ def test_what_a_new_leader_does_not_show_yet_is_not_taken_for_missing() -> None:
     assert not node.led.streams[f"logs/orders/{number}"].is_settled
     deaths = dict.fromkeys(range(2), ("rejected", 1))
     pick = Named("orders", number, "billing", ("orders.dlq", 0), 0, deaths, Bounds(10, 1000))
-    reading = Reading(Errands(Wishes(Service.DEAD_LETTERS)), node.led, Nobody(), "orders", number, pick)
+    reading = Reading(Errands(InternalRequests(ServiceName.DEAD_LETTERS)), node.led, Nobody(), "orders", number, pick)
     reading.go()
     assert reading.has_ended
     assert reading.refusal is not None

@@ -13,8 +13,8 @@ from goqueue.core.queues.targets import Targets
 from goqueue.core.records.batch import Codec, Lane, read_header, stamp
 from goqueue.core.records.build import Entry, encode
 from goqueue.core.records.record import Record, iterate
-from goqueue.core.replicas.replica_set import Led
-from goqueue.core.replicas.topic import TopicLeader
+from goqueue.core.replicas.replica_set import ReplicaSet
+from goqueue.core.replicas.topic import HostedTopic
 from goqueue.core.requests.deadletters import Sieve
 
 WIDE = Bounds()
@@ -45,9 +45,9 @@ def letter(topic: str, number: int, reason: str = "expired") -> Entry:
 
 
 def targets(to: str = "") -> Targets:
-    led = Led("node")
+    led = ReplicaSet("node")
     for name, partitions in (("orders", 4), ("audit", 2), ("orders.dlq", 4), ("__groups", 1)):
-        led.topics[name] = TopicLeader(Topic(name, 1, partitions, {}, 0), "node", is_alone=True)
+        led.topics[name] = HostedTopic(Topic(name, 1, partitions, {}, 0), "node", is_alone=True)
     return Targets(led, "orders.dlq", to)
 
 

@@ -10,15 +10,15 @@ from goqueue.core.records.batch import Lane
 from goqueue.core.records.build import encode
 from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.requests.row import Service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.requests.row import ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
 
 FULL = Refusal(Code.NOT_ENOUGH_REPLICAS, "nothing was stored")
 
 
 def written(*dues: int) -> tuple[Mover, list[int]]:
     """Messages that are due at these times, each written by itself; the numbers of the writes."""
-    wishes, schedule = Wishes(Service.DELAYS), Schedule()
+    wishes, schedule = InternalRequests(ServiceName.DELAYS), Schedule()
     for offset, due_ms in enumerate(dues):
         schedule.add(offset, due_ms, Lane.NORMAL)
     mover = Mover(Errands(("orders", 0), wishes), schedule, Delivered())

@@ -18,8 +18,8 @@ from goqueue.core.requests.groups import Joined, JoinGroup, Polled, PolledBatche
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Request, Service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.requests.row import Request, ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
 from tests.core.calls import call
 from tests.core.driven_node import stored
 from tests.core.log.batches import WALL_MS
@@ -94,7 +94,7 @@ class PolledGroups:
         self.topics: dict[str, int] = {}
         self._held: list[tuple[int, Call, Reply]] = []
         self._last_to = 0
-        self.wishes = Wishes(Service.GROUPS)
+        self.wishes = InternalRequests(ServiceName.GROUPS)
         self.coordinator = Coordinator(Clock(0, WALL_MS), Random(1), self.ends, {})
         self.polls = Polls(self.coordinator, self.ends, self.wishes)
         self.make(**topics)

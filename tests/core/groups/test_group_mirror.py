@@ -9,8 +9,8 @@ from goqueue.core.records.entries import Entry, batches_of
 from goqueue.core.requests.groups import GroupMode
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.requests.row import Service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.requests.row import ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
 from tests.core.log.batches import WALL_MS
 
 S = 1_000_000_000
@@ -32,7 +32,7 @@ class Read:
 
     def __init__(self) -> None:
         self.now = 0
-        self.wishes = Wishes(Service.GROUPS)
+        self.wishes = InternalRequests(ServiceName.GROUPS)
         self.mirror = Mirror(self.wishes)
         self.batches: list[bytearray] = []
         self.number, self.offset = 0, 0

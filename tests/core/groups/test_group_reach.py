@@ -1,23 +1,23 @@
 """Where partitions begin and end that other nodes lead."""
 
-from goqueue.core.groups.reach import Reach
+from goqueue.core.groups.offset_lookup import OffsetLookup
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.requests.row import Service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.requests.row import ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
 from tests.core.far_topics import led_by, move
 
 FAR, OTHER = ("orders", 0), ("orders", 1)
 AWAY = Refusal(Code.UNAVAILABLE, "away", retry_after_ms=100)
 
 
-def reached() -> tuple[Reach, Wishes]:
+def reached() -> tuple[OffsetLookup, InternalRequests]:
     """Two partitions led elsewhere, and one that is led here."""
-    wishes = Wishes(Service.GROUPS)
-    return Reach(led_by(orders=["n2", "n3", "n1"]), wishes), wishes
+    wishes = InternalRequests(ServiceName.GROUPS)
+    return OffsetLookup(led_by(orders=["n2", "n3", "n1"]), wishes), wishes
 
 
-def sounded(reach: Reach, wishes: Wishes, start: int, end: int) -> None:
+def sounded(reach: OffsetLookup, wishes: InternalRequests, start: int, end: int) -> None:
     """Find out where a partition begins and ends."""
     assert reach.sound(FAR)
     (first, one), (last, other) = wishes.take()
@@ -46,9 +46,9 @@ def test_a_partition_is_sounded_once_for_everybody() -> None:
 
 
 def test_another_leader_is_asked_anew() -> None:
-    wishes = Wishes(Service.GROUPS)
+    wishes = InternalRequests(ServiceName.GROUPS)
     led = led_by(orders=["n2"])
-    reach = Reach(led, wishes)
+    reach = OffsetLookup(led, wishes)
     sounded(reach, wishes, 3, 9)
     move(led, "orders", 0, "n2")
     assert reach.ends(*FAR) is None

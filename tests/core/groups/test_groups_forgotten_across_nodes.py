@@ -2,8 +2,8 @@
 
 import pytest
 
-from goqueue.core.queues.desk import Desk
 from goqueue.core.queues.leader import WorkLeader
+from goqueue.core.queues.reader import QueueReader
 from goqueue.core.requests.groups import (
     AlterGroup,
     CommitOffsets,
@@ -33,7 +33,7 @@ def queues(cluster: GroupedCluster, group: str) -> int:
     """On how many partitions a group has a queue, on all nodes."""
     count = 0
     for name in cluster.living():
-        [work] = [room for room in cluster.node(name)._rooms.rooms if isinstance(room, WorkLeader)]
+        [work] = [room for room in cluster.node(name)._services.services if isinstance(room, WorkLeader)]
         count += sum(group in book.queues for book in work.books.values())
     return count
 
@@ -97,7 +97,7 @@ def test_a_shared_group_is_kept_while_a_node_has_something_under_way_or_cannot_b
     if cut_off:
         cluster.kill(far)
     else:
-        monkeypatch.setattr(Desk, "open", property(lambda desk: desk.slot == ("orders", 1)))
+        monkeypatch.setattr(QueueReader, "open", property(lambda desk: desk.slot == ("orders", 1)))
     cluster.advance(30_000)
     assert names(cluster) == ["workers"]
     monkeypatch.undo()

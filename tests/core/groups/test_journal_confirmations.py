@@ -3,16 +3,16 @@
 from goqueue.core.groups.journal import Journal, Standing
 from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.requests.row import Service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.requests.row import ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
 
 S = 1_000_000_000
 LATE = Refusal(Code.OUTCOME_UNKNOWN, "not confirmed in time", retry_after_ms=100)
 
 
-def ready() -> tuple[Journal, Wishes]:
+def ready() -> tuple[Journal, InternalRequests]:
     """A journal in which there is nothing yet."""
-    wishes = Wishes(Service.GROUPS)
+    wishes = InternalRequests(ServiceName.GROUPS)
     journal = Journal(wishes)
     journal.opened()
     [(asked, _)] = wishes.take()

@@ -10,8 +10,8 @@ from goqueue.core.requests.internal import AskNode
 from goqueue.core.requests.queues import EndPoll, LeasedBatches, LeaseRun, PolledWork, PollWork, ReceiptRun, ReleaseWork
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Service
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.requests.row import ServiceName
+from goqueue.core.services.internal_requests import InternalRequests
 from tests.core.calls import call
 from tests.core.far_topics import led_by, move
 
@@ -27,7 +27,7 @@ class Gone:
 
     def __init__(self) -> None:
         self.now = 0
-        self.wishes = Wishes(Service.QUEUES)
+        self.wishes = InternalRequests(ServiceName.QUEUES)
         self.led = led_by(orders=["n2", "n1", "n3"])
         self.nodes = Nodes(self.led)
         self.errands = Errands(self.wishes)

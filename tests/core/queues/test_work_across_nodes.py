@@ -139,7 +139,7 @@ def test_what_is_remembered_of_polls_does_not_grow_with_the_groups_there_ever_we
     monkeypatch.setattr(rounds, "_GROUPS_MAX", 3)
     cluster = GroupedCluster()
     cluster.publish(b"a", partition=0)
-    [work] = [room for room in cluster.node("n1")._rooms.rooms if isinstance(room, WorkLeader)]
+    [work] = [room for room in cluster.node("n1")._services.services if isinstance(room, WorkLeader)]
     for number in range(8):
         member = cluster.share("n1", f"w{number}")
         assert [*cluster.poll("n1", member, group=f"w{number}", wait_ns=2 * S)] == [b"a"]
@@ -399,7 +399,7 @@ def test_a_queue_keeps_its_ways_while_its_group_is_not_known() -> None:
     assert len([value for _ in range(3) for value in cluster.poll("n1", joined.member_id)]) == 3
     name = cluster.others(cluster.leader("__groups"))[0]
     partition = next(number for number in range(3) if cluster.leader("orders", number) == name)
-    groups, work = cluster.node(name)._rooms.rooms[:2]
+    groups, work = cluster.node(name)._services.services[:2]
     assert isinstance(groups, GroupLeader)
     assert isinstance(work, WorkLeader)
     queue = work.books["orders", partition].queues["workers"]

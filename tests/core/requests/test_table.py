@@ -13,7 +13,7 @@ from goqueue.core.requests.groups import GroupsMeasured, ListGroups, MeasureGrou
 from goqueue.core.requests.histogram import Histogram
 from goqueue.core.requests.messages import Fetch, NewRecord, Publish, PublishBatch
 from goqueue.core.requests.replies import REPLY_NUMBERS, Reply
-from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Route, Row, Service
+from goqueue.core.requests.row import NOTHING, Audience, Operation, Request, Route, Row, ServiceName
 from goqueue.core.requests.table import (
     SENT,
     TABLE,
@@ -101,7 +101,7 @@ def test_a_poll_is_repeated_by_another_process_only() -> None:
 
 
 def test_every_request_that_is_carried_out_has_a_service() -> None:
-    assert sum(len(of_service(service)) for service in Service) == len(TABLE)
+    assert sum(len(of_service(service)) for service in ServiceName) == len(TABLE)
 
 
 def test_a_request_weighs_the_bytes_that_it_holds() -> None:

@@ -16,10 +16,10 @@ from goqueue.core.requests.groups import GroupBeat, GroupHeartbeat, GroupState
 from goqueue.core.requests.messages import Fetch, Fetched, NewRecord, Publish, PublishBatch, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import CreateTopic, TopicReply
-from goqueue.core.routing.context import Bearings
+from goqueue.core.routing.context import RoutingContext
 from goqueue.core.routing.dispatch import Dispatch
 
 SECOND = 1_000_000_000
@@ -61,7 +61,7 @@ class Place:
         """Begin, or begin anew with nothing."""
         options = ClusterOptions([], incarnation=self.incarnation)
         self.dispatch = Dispatch(
-            Bearings(
+            RoutingContext(
                 self.node_id,
                 options,
                 self._state,
@@ -87,7 +87,7 @@ class Place:
         return places
 
     def _answer(self, to: Call, reply: Reply) -> None:
-        if to.origin is Origin.NODE or to.service is Service.ROUTING:
+        if to.origin is Origin.NODE or to.service is ServiceName.ROUTING:
             self.dispatch.answered(to, reply)
             return
         assert to.number not in self.answers
@@ -95,7 +95,7 @@ class Place:
 
     def ask(self, to: int, request: Any) -> None:  # noqa: ANN401 - any request or wish
         """Ask as a client does, or below 0 as a service; what is not looked after is carried out here."""
-        asked = Call(to, ME) if to >= 0 else Call(to, ME, Origin.SERVICE, Service.GROUPS, is_own=True)
+        asked = Call(to, ME) if to >= 0 else Call(to, ME, Origin.SERVICE, ServiceName.GROUPS, is_own=True)
         self.calls[to] = asked
         if not self.dispatch.ask(self.cluster.now, asked, request):
             self._take(self.cluster.now, asked, request)

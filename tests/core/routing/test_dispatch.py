@@ -15,7 +15,7 @@ from goqueue.core.requests.messages import Fetch, Fetched, PublishBatch, Publish
 from goqueue.core.requests.queues import PolledWork, PollWork
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 from goqueue.core.requests.standing import Standing
 from goqueue.core.requests.topics import CreateTopic, DeleteTopic, ListTopics, TopicReply
 from goqueue.core.routing.messages import ANY_LIFE, Forwarded
@@ -291,7 +291,7 @@ def test_what_is_for_the_controller_waits_until_there_is_one() -> None:
     nodes["a"].dispatch.routes_changed(nodes.now)
     nodes.run()
     assert nodes["a"].answers == {1: None}
-    assert nodes["a"].taken[0][0].service is Service.ROUTING
+    assert nodes["a"].taken[0][0].service is ServiceName.ROUTING
 
 
 def test_a_controller_that_has_lost_its_office_is_not_the_end_of_a_request() -> None:

@@ -3,7 +3,7 @@
 from goqueue.core.cluster.records import TopicDeleted
 from goqueue.core.requests.messages import NewRecord, Publish, Published, PublishReply
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 from tests.core.routing.cluster_of_dispatchers import Cluster
 
 
@@ -25,7 +25,7 @@ def test_each_leader_gets_its_messages_and_each_message_its_answer() -> None:
     places = [Published(2, 0), Published(0, 0), Published(1, 0), Published(2, 1), Published(0, 1)]
     assert nodes["a"].answers == {1: PublishReply(list(places))}
     assert [record.value for record in nodes["c"].taken[0][1].records] == [b"0", b"3"]
-    assert nodes["a"].taken[0][0].service is Service.ROUTING
+    assert nodes["a"].taken[0][0].service is ServiceName.ROUTING
 
 
 def test_a_topic_that_is_led_here_alone_is_not_looked_after() -> None:

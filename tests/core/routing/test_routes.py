@@ -9,13 +9,13 @@ from goqueue.core.requests.groups import GroupHeartbeat, MeasureGroups
 from goqueue.core.requests.internal import RollSide, TrimSide
 from goqueue.core.requests.messages import Fetch, InitProducer, PublishBatch, Side
 from goqueue.core.requests.queues import AckWork
-from goqueue.core.requests.row import Service
+from goqueue.core.requests.row import ServiceName
 from goqueue.core.requests.topics import CreateTopic
 from goqueue.core.routing.routes import Routes
 from tests.core.calls import call, own_call
 
-DELAYS = own_call(1, Service.DELAYS)
-OTHER_SERVICE = own_call(1, Service.GROUPS)
+DELAYS = own_call(1, ServiceName.DELAYS)
+OTHER_SERVICE = own_call(1, ServiceName.GROUPS)
 
 
 class Agreed:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from goqueue.core.requests.queues import AckWork, ReceiptRefusal, ReceiptRun, WorkDone
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.transports.services.settling import RECEIPTS_TOGETHER, Sheaf
+from goqueue.transports.services.settling import RECEIPTS_TOGETHER, AckBatch
 
 WHY = Refusal(Code.RECEIPT_EXPIRED, "somebody else has it")
 runs = st.lists(
@@ -27,7 +27,7 @@ def spelled(shown: list[ReceiptRun]) -> list[tuple[str, int]]:
 
 @given(requests=st.lists(runs, min_size=1, max_size=4), bad=st.sets(receipts, max_size=8))
 def test_each_request_is_told_of_its_own_receipts(requests: list[list[ReceiptRun]], bad: set[tuple[str, int]]) -> None:
-    sheaf = Sheaf()
+    sheaf = AckBatch()
     for number, shown in enumerate(requests):
         sheaf.add(number, AckWork(shown), 100)
     asked = sheaf.request("billing")
@@ -48,7 +48,7 @@ def test_each_request_is_told_of_its_own_receipts(requests: list[list[ReceiptRun
 
 
 def test_receipts_that_follow_one_another_are_asked_as_one_run() -> None:
-    sheaf = Sheaf()
+    sheaf = AckBatch()
     shown = [ReceiptRun("a", 4), ReceiptRun("a", 5, 2), ReceiptRun("b", 7), ReceiptRun("b", 9), ReceiptRun("b", 8)]
     for number, run in enumerate(shown):
         sheaf.add(number, AckWork([run]), 0)
@@ -58,7 +58,7 @@ def test_receipts_that_follow_one_another_are_asked_as_one_run() -> None:
 
 
 def test_so_many_receipts_are_asked_together_and_a_larger_request_by_itself() -> None:
-    sheaf, one, large = Sheaf(), AckWork([ReceiptRun("a", 0)]), AckWork([ReceiptRun("a", 1, RECEIPTS_TOGETHER * 3)])
+    sheaf, one, large = AckBatch(), AckWork([ReceiptRun("a", 0)]), AckWork([ReceiptRun("a", 1, RECEIPTS_TOGETHER * 3)])
     assert sheaf.has_room(large)
     sheaf.add(1, one, 50)
     assert not sheaf.has_room(large)

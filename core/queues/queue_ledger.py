@@ -48,7 +48,7 @@ from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.services.secret_names import SECRET_BYTES, SECRET_KEY
 from goqueue.core.services.secrets import Key
-from goqueue.core.services.service import Site
+from goqueue.core.services.service import ServiceContext
 
 MOVES_KEY = b""
 _READ_BYTES = 1 << 20
@@ -77,12 +77,12 @@ class _Batch:
 
 
 @define(eq=False)
-class Book:
+class QueueLedger:
     """The queues of one partition; `appended` and `durable` count what was written since the last load."""
 
     topic: str
     partition: int
-    _site: Site
+    _site: ServiceContext
     _errands: Errands
     _turn: Turn
     # The settings of a group on a topic.

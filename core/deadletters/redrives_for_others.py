@@ -9,9 +9,9 @@ redrives are kept, is asked, and the tally closed if it has.
 
 from attrs import define, field
 
-from goqueue.core.deadletters.carrier import Carrier
-from goqueue.core.deadletters.leg import Leg
-from goqueue.core.deadletters.yard import Yard
+from goqueue.core.deadletters.context import MoverContext
+from goqueue.core.deadletters.mover import DeadLetterMover
+from goqueue.core.deadletters.redrive_partition import RedrivePartition
 from goqueue.core.errors import ProtocolError
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.move_records import DEAD_CODEC, Closed, Job
@@ -31,7 +31,7 @@ class _Doubt:
 
     slot: Slot
     redrive_id: str
-    _hired: "Hired"
+    _hired: "RedrivesForOthers"
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
         """What the node says that should know."""
@@ -39,12 +39,12 @@ class _Doubt:
 
 
 @define(eq=False)
-class Hired:
+class RedrivesForOthers:
     """The legs, by redrive and partition; each with the end of its term."""
 
-    _yard: Yard
-    _carriers: dict[Slot, Carrier]
-    _legs: dict[tuple[str, Slot], Leg] = field(factory=dict)
+    _yard: MoverContext
+    _carriers: dict[Slot, DeadLetterMover]
+    _legs: dict[tuple[str, Slot], RedrivePartition] = field(factory=dict)
     _terms: dict[tuple[str, Slot], int] = field(factory=dict)
     _over: dict[tuple[str, Slot], None] = field(factory=dict)
     _doubts: dict[tuple[str, Slot], None] = field(factory=dict)
@@ -69,7 +69,7 @@ class Hired:
         if leg is None:
             if len(self._legs) >= _LEGS_MAX:
                 return Refusal(Code.UNAVAILABLE, "too many redrives are under way", retry_after_ms=1000)
-            leg = self._legs[key] = Leg(slot, job.redrive_id, self._yard, self._carriers, job)
+            leg = self._legs[key] = RedrivePartition(slot, job.redrive_id, self._yard, self._carriers, job)
         leg.job, leg.room = job, request.room
         self._terms[key] = now + _TERM_NS
         if request.is_over:
@@ -80,7 +80,7 @@ class Hired:
             leg.step(now)
         return self._carried(key, leg)
 
-    def _carried(self, key: tuple[str, Slot], leg: Leg) -> Carried | Refusal:
+    def _carried(self, key: tuple[str, Slot], leg: RedrivePartition) -> Carried | Refusal:
         tally = leg.tally
         if tally is None:
             return Refusal(Code.UNAVAILABLE, "the ledger is being read", retry_after_ms=200)

@@ -40,7 +40,7 @@ class _Round:
     is_over: bool = False
 
 
-class Courier:
+class Sender:
     """See the module."""
 
     def __init__(self, brokers: Brokers, session: Session, publisher: Publisher, address: str, acks: int) -> None:

@@ -16,10 +16,10 @@ from attrs import define, field
 
 from goqueue.core.groups.state import Slot
 from goqueue.core.replicas.elsewhere import elsewhere
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.messages import Fetch, Fetched, FindOffset, FoundOffset
 from goqueue.core.requests.refusals import Code, Refusal
-from goqueue.core.services.internal_requests import Wishes
+from goqueue.core.services.internal_requests import InternalRequests
 from goqueue.core.timers.alarms import Alarms
 
 Span = tuple[int, int]
@@ -57,11 +57,11 @@ class _Sounding:
 
 
 @define(eq=False)
-class Reach:
+class OffsetLookup:
     """The ends of all partitions as far as they are known."""
 
-    _led: Led
-    _wishes: Wishes
+    _led: ReplicaSet
+    _wishes: InternalRequests
     _told: dict[Slot, _Told] = field(factory=dict)
     _soundings: dict[Slot, _Sounding] = field(factory=dict)
     _scouts: dict[Slot, int] = field(factory=dict)

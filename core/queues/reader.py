@@ -1,4 +1,4 @@
-"""The desk at which one group is served from one partition: its queue, and what was read for it in advance.
+"""The reader at which one group is served from one partition: its queue, and what was read for it in advance.
 
 A read brings more than one poll asks for, so that the next ones need none: what comes next is read ahead, and what is
 to be delivered again, which lies behind, is read apart, so that neither displaces the other. One read is under way at
@@ -10,15 +10,15 @@ from collections import deque
 from attrs import define, field
 
 from goqueue.core.partition.lane_runs import Run
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.errands import Slot
+from goqueue.core.queues.fetch_buffer import FetchBuffer
 from goqueue.core.queues.queue import WorkQueue
-from goqueue.core.queues.shelf import Shelf
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.targets import dead_topic
 from goqueue.core.queues.window import HELD, READY
 from goqueue.core.requests.messages import Fetch, Fetched
 from goqueue.core.requests.refusals import Refusal
-from goqueue.core.services.service import Site
+from goqueue.core.services.service import ServiceContext
 
 _AHEAD_BYTES = 1 << 20
 _BEHIND_BYTES = 1 << 18
@@ -27,13 +27,13 @@ _SHELVES_MAX = 6
 
 
 @define(eq=False)
-class Desk:
+class QueueReader:
     """A queue with its messages at hand."""
 
     group: str
-    book: Book
+    book: QueueLedger
     queue: WorkQueue
-    _site: Site
+    _site: ServiceContext
     reading: int = 0
     # While a partition cannot be read, it is tried again at this time.
     retry_at: int = 0
@@ -46,7 +46,7 @@ class Desk:
     _is_reading_disk: bool = False
     # Whether there were batches that are to be looked into.
     _is_looking: bool = False
-    _shelves: list[Shelf] = field(factory=list)
+    _buffers: list[FetchBuffer] = field(factory=list)
 
     @property
     def slot(self) -> Slot:
@@ -61,7 +61,7 @@ class Desk:
     @property
     def size(self) -> int:
         """Bytes that are kept here."""
-        return sum(shelf.size for shelf in self._shelves)
+        return sum(buffer.size for buffer in self._buffers)
 
     def wanted(self, now: int, member: str, count: int) -> list[Run]:
         """What a member is to be given next, as far as it is there to be read."""
@@ -143,11 +143,11 @@ class Desk:
 
     # --- messages
 
-    def shelf(self, offset: int) -> Shelf | None:
+    def buffer(self, offset: int) -> FetchBuffer | None:
         """Where a message is at hand."""
-        for shelf in reversed(self._shelves):
-            if shelf.has(offset) and (shelf.is_from_disk or not self._needs_records):
-                return shelf
+        for buffer in reversed(self._buffers):
+            if buffer.has(offset) and (buffer.is_from_disk or not self._needs_records):
+                return buffer
         return None
 
     @property
@@ -164,24 +164,24 @@ class Desk:
 
     def fetched(self, fetched: Fetched) -> bool:
         """Keep what was read; False when it is nothing."""
-        shelf, window = Shelf.of(self._reading_from, fetched), self.queue.ledger.window
-        shelf.is_from_disk = self._is_reading_disk
-        if shelf.end <= shelf.start:
+        buffer, window = FetchBuffer.of(self._reading_from, fetched), self.queue.ledger.window
+        buffer.is_from_disk = self._is_reading_disk
+        if buffer.end <= buffer.start:
             return False
-        if shelf.needs_records and not shelf.is_from_disk:
+        if buffer.needs_records and not buffer.is_from_disk:
             self._is_looking = True
             return True
         if window.unlike:
-            kept = self._shelves[1 - _SHELVES_MAX :]
+            kept = self._buffers[1 - _SHELVES_MAX :]
         else:
             # One that lies ahead and one behind: this takes the place of the one that is like it.
-            kept = [each for each in self._shelves if (each.end > window.reach) != (shelf.end > window.reach)][-1:]
-        self._shelves = [*kept, shelf]
+            kept = [each for each in self._buffers if (each.end > window.reach) != (buffer.end > window.reach)][-1:]
+        self._buffers = [*kept, buffer]
         return True
 
     def clear(self) -> None:
         """Let go of what is at hand."""
-        self._shelves = []
+        self._buffers = []
 
     def check(self) -> None:
         """Assert that the queue is the one that is kept."""

@@ -7,8 +7,8 @@ job's counts are never less than they were.
 
 from attrs import define
 
-from goqueue.core.deadletters.leg import NO_LIMIT
-from goqueue.core.deadletters.yard import Yard
+from goqueue.core.deadletters.context import MoverContext
+from goqueue.core.deadletters.redrive_partition import NO_LIMIT
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.move_records import DEAD_CODEC, Job, Tally
 from goqueue.core.requests.deadletters import Carried, CarryOn
@@ -19,12 +19,12 @@ _PAUSE_LEAST_NS, _PAUSE_MOST_NS = 20_000_000, 500_000_000
 
 
 @define(eq=False)
-class Distant:
-    """A partition of a job at another node, which is "" while nobody leads it; otherwise as a `Leg`."""
+class RemoteRedrive:
+    """A partition of a job at another node, which is "" while nobody leads it; otherwise as a `RedrivePartition`."""
 
     slot: Slot
     node: str
-    _yard: Yard
+    _yard: MoverContext
     job: Job
     tally: Tally | None = None
     room: int = NO_LIMIT

@@ -44,7 +44,7 @@ SEQUENCES = 1 << 31
 
 
 @define(eq=False)
-class Parcel:
+class RecordBatch:
     """See the module; `size` is at least what the records come to without compression."""
 
     # The driver of the session, for those who hold nothing but the parcel.
@@ -77,8 +77,8 @@ class Parcel:
     # The places of those whose failure somebody has looked at; only of a parcel that failed.
     seen: set[int] | None = None
     # Of a parcel that was too large: what travels in its place. And the other way round.
-    halves: "tuple[Parcel, Parcel] | None" = None
-    whole: "Parcel | None" = None
+    halves: "tuple[RecordBatch, RecordBatch] | None" = None
+    whole: "RecordBatch | None" = None
 
     @property
     def may_be_stored(self) -> bool:
@@ -123,7 +123,7 @@ class Parcel:
         CRC.pack_into(self.content, CRC_POSITION, crc32c(memoryview(self.content)[CRC_COVERS_FROM:]))
         self.sequence = sequence
 
-    def halve(self) -> "tuple[Parcel, Parcel]":
+    def halve(self) -> "tuple[RecordBatch, RecordBatch]":
         """Two parcels with the records and the numbers of this one, which is settled once they are."""
         assert self.content is not None
         assert self.count > 1
@@ -140,8 +140,8 @@ class Parcel:
         self.content = None
         return self.halves
 
-    def _part(self, entries: list[Entry], codec: Codec, numbers: tuple[int, int], sequence: int) -> "Parcel":
-        part = Parcel(self.owner, self.pipeline, self.lane, self.opened, self.bytes_max, entries)
+    def _part(self, entries: list[Entry], codec: Codec, numbers: tuple[int, int], sequence: int) -> "RecordBatch":
+        part = RecordBatch(self.owner, self.pipeline, self.lane, self.opened, self.bytes_max, entries)
         part.size += sum(map(_entry_bytes_max, entries))
         part.is_due = True
         part.whole = self

@@ -5,15 +5,15 @@ from typing import Protocol
 from attrs import define, field
 
 from goqueue.core.clock import Clock
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.errands import Errands, Slot
-from goqueue.core.replicas.replica_set import Led
+from goqueue.core.queues.queue_ledger import QueueLedger
+from goqueue.core.replicas.replica_set import ReplicaSet
 
 
 class Ledgers(Protocol):
     """Who has the ledgers."""
 
-    books: dict[Slot, Book]
+    books: dict[Slot, QueueLedger]
     # Those that may be another than they were when this was last emptied.
     doomed: dict[Slot, None]
     # How many dead letters of each group arrived where they belong.
@@ -24,25 +24,25 @@ class Ledgers(Protocol):
 
 
 @define(eq=False)
-class Yard:
+class MoverContext:
     """The common ground of carriers, redrives and readers; `looked_at` are the partitions that may go on."""
 
     clock: Clock
-    led: Led
+    led: ReplicaSet
     ledgers: Ledgers
     errands: Errands
     looked_at: dict[Slot, None] = field(factory=dict)
-    # Whether a ledger is to be written that was not when the room began its turn.
+    # Whether a ledger is to be written that was not when the service began its turn.
     has_touched: bool = False
     # By group: dead letters that were dropped or gone.
     dropped_by: dict[str, int] = field(factory=dict)
 
-    def book(self, slot: Slot) -> Book | None:
+    def book(self, slot: Slot) -> QueueLedger | None:
         """The ledger of a partition, while it can be used."""
         book = self.ledgers.books.get(slot)
         return book if book is not None and book.is_ready else None
 
-    def touch(self, book: Book, group: str = "") -> int:
+    def touch(self, book: QueueLedger, group: str = "") -> int:
         """The moves of a ledger were changed, or a group's queue; which count of batches makes that durable."""
         if group:
             book.touch(group)

@@ -10,7 +10,7 @@ Invariant: a request waits for soundings that are under way.
 
 from attrs import define, field
 
-from goqueue.core.groups.reach import Reach
+from goqueue.core.groups.offset_lookup import OffsetLookup
 from goqueue.core.groups.state import Slot
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import CommitOffsets, ResetOffsets
@@ -30,10 +30,10 @@ class _Waiting:
 
 
 @define(eq=False)
-class Sounded:
+class PendingLookups:
     """The requests that wait."""
 
-    _reach: Reach
+    _reach: OffsetLookup
     _waiting: dict[Call, _Waiting] = field(factory=dict)
 
     def begin(self, call: Call, request: Request, slots: list[Slot]) -> bool:

@@ -9,14 +9,14 @@ A rate is kept by pauses between batches, which are small when the rate is.
 
 from attrs import define, evolve
 
-from goqueue.core.deadletters.carrier import Carrier
+from goqueue.core.deadletters.context import MoverContext
 from goqueue.core.deadletters.freight import Freight
+from goqueue.core.deadletters.mover import DeadLetterMover
 from goqueue.core.deadletters.picking import BYTES_MAX, Bounds, Sifted
 from goqueue.core.deadletters.reading import Reading
-from goqueue.core.deadletters.yard import Yard
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.move_records import Job, Passed, Tally
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.records import packed_runs
 from goqueue.core.queues.targets import Targets
 from goqueue.core.requests.refusals import Code
@@ -29,7 +29,7 @@ NO_LIMIT = 1 << 62
 
 
 @define(eq=False)
-class Leg:
+class RedrivePartition:
     """A partition of a job; `due` is when it may go on, 0 while no time is waited for.
 
     `is_done` says that all of it here is durable, and `trouble` why it cannot be.
@@ -37,14 +37,14 @@ class Leg:
 
     slot: Slot
     redrive_id: str
-    _yard: Yard
-    _carriers: dict[Slot, Carrier]
+    _yard: MoverContext
+    _carriers: dict[Slot, DeadLetterMover]
     job: Job
     room: int = NO_LIMIT
     due: int = 0
     is_done: bool = False
     trouble: str = ""
-    _book: Book | None = None
+    _book: QueueLedger | None = None
     _load: int = 0
     _reading: Reading | None = None
     _sifted: Sifted | None = None
@@ -107,7 +107,7 @@ class Leg:
         elif self._reading is None and not carrier.carries(self.redrive_id):
             self._go_on(now, book, carrier)
 
-    def _go_on(self, now: int, book: Book, carrier: Carrier) -> None:
+    def _go_on(self, now: int, book: QueueLedger, carrier: DeadLetterMover) -> None:
         """Look for the next letters, or be done when that was all."""
         job, number, tally = self.job, self.slot[1], self.tally
         assert tally is not None
@@ -127,7 +127,7 @@ class Leg:
             self._reading.go()
             self._read_on(now)
 
-    def _finish(self, book: Book) -> None:
+    def _finish(self, book: QueueLedger) -> None:
         """Be done, once what was written to the ledger is durable."""
         if not self._after:
             self._after = book.appended + (not book.moves.has_taken)
@@ -160,7 +160,7 @@ class Leg:
             assert isinstance(reading.pick, Sifted)
             self._found(book, reading.pick)
 
-    def _found(self, book: Book, sifted: Sifted) -> None:
+    def _found(self, book: QueueLedger, sifted: Sifted) -> None:
         """Letters were found, or none."""
         tally = sifted.tally
         if self.job.is_dry_run:
@@ -175,7 +175,7 @@ class Leg:
             book.moves.keep(Passed(self.redrive_id, tally.position, tally.looked, tally.matched, tally.moved, gone))
             self._yard.touch(book)
 
-    def _hand_over(self, now: int, book: Book, carrier: Carrier, sifted: Sifted) -> None:
+    def _hand_over(self, now: int, book: QueueLedger, carrier: DeadLetterMover, sifted: Sifted) -> None:
         """Have a batch moved, when it is its turn."""
         if not carrier.is_free or book.moves.intent is not None:
             carrier.wanted_by[self.redrive_id] = None

@@ -22,16 +22,16 @@ from enum import Enum
 
 from attrs import define, field
 
+from goqueue.core.deadletters.context import MoverContext
 from goqueue.core.deadletters.freight import Freight
 from goqueue.core.deadletters.picking import BYTES_MAX, LETTERS_MAX, Bounds, Named, repeated
 from goqueue.core.deadletters.produced import produced
 from goqueue.core.deadletters.reading import Reading
-from goqueue.core.deadletters.yard import Yard
 from goqueue.core.partition.partition import Partition
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.errands import Slot
 from goqueue.core.queues.move_records import Abandoned, Arrived, Cut, Enlisted, Intent
 from goqueue.core.queues.moves import NO_PRODUCER, Moves
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.records import packed, unpacked
 from goqueue.core.queues.targets import creation, dead_topic
 from goqueue.core.queues.window import DOOMED
@@ -73,11 +73,11 @@ class Stage(Enum):
 
 
 @define(eq=False)
-class Carrier:
+class DeadLetterMover:
     """The moves out of a partition; `until` is the end of a pause, `wanted_by` has the redrives that wait for it."""
 
     slot: Slot
-    _yard: Yard
+    _yard: MoverContext
     stage: Stage = Stage.IDLE
     until: int = 0
     wanted_by: dict[str, None] = field(factory=dict)
@@ -86,7 +86,7 @@ class Carrier:
     # Why a redrive's letters were not taken.
     troubles: dict[str, str] = field(factory=dict)
     # What was seen of the ledger last: another one, or another load of it, knows nothing of what is under way.
-    _book: Book | None = None
+    _book: QueueLedger | None = None
     _load: int = 0
     _knows_end: bool = False
     _asked: int = 0
@@ -142,7 +142,7 @@ class Carrier:
             self.reset()
             self._yard.look_at(self.slot)
 
-    def is_at_rest(self, book: Book) -> bool:
+    def is_at_rest(self, book: QueueLedger) -> bool:
         """Whether there is nothing to be done for a ledger, which was looked at before."""
         if self.stage is not Stage.IDLE or self.until or not self._knows_end:
             return False
@@ -172,7 +172,7 @@ class Carrier:
             self.until = 0
             self._yard.look_at(self.slot)
 
-    def _forget_lost(self, book: Book) -> None:
+    def _forget_lost(self, book: QueueLedger) -> None:
         """A partition that lost its end has other letters where the lost ones were."""
         partition = self._yard.led.partition(*self.slot)
         if isinstance(partition, Partition):
@@ -190,7 +190,7 @@ class Carrier:
 
     # --- what is to be moved
 
-    def _begin(self, now: int, book: Book) -> None:
+    def _begin(self, now: int, book: QueueLedger) -> None:
         self.until = 0
         intent = book.moves.intent
         if intent is not None:
@@ -203,7 +203,7 @@ class Carrier:
         else:
             self._begin_dead(now, book)
 
-    def _begin_dead(self, now: int, book: Book) -> None:
+    def _begin_dead(self, now: int, book: QueueLedger) -> None:
         """Take up what the next group gave up."""
         groups = [group for group, queue in book.queues.items() if queue.ledger.window.counts[DOOMED]]
         if not groups:
@@ -228,7 +228,7 @@ class Carrier:
         at_ms = self._yard.clock.wall_ms(now)
         self._read(now, Named(*self.slot, group, where, at_ms, deaths, bounds, self._is_bare))
 
-    def _drop(self, now: int, group: str, book: Book) -> None:
+    def _drop(self, now: int, group: str, book: QueueLedger) -> None:
         """Settle what is dead where nobody keeps it."""
         queue = book.queues[group]
         offsets = [offset for offset, _, _ in queue.dead(_DROPPED_MAX)]
@@ -260,7 +260,7 @@ class Carrier:
         else:
             self._found(now, book, reading.pick)
 
-    def _found(self, now: int, book: Book, named: Named) -> None:
+    def _found(self, now: int, book: QueueLedger, named: Named) -> None:
         """Dead letters were read: send them off, and settle those that are not there any more."""
         queue = book.queues.get(named.group)
         if queue is not None and named.missing:
@@ -292,7 +292,7 @@ class Carrier:
         self.stage = Stage.ENLISTING
         self._asked = self._yard.errands.ask(self, InitProducer())
 
-    def _intend(self, book: Book) -> None:
+    def _intend(self, book: QueueLedger) -> None:
         freight, moves = self._freight, book.moves
         assert freight is not None
         if not freight.is_still_there(book):
@@ -327,7 +327,7 @@ class Carrier:
         self._after = self._yard.touch(book)
         self.stage = Stage.WRITING
 
-    def _repeat(self, now: int, book: Book, intent: Intent, named: Named) -> None:
+    def _repeat(self, now: int, book: QueueLedger, intent: Intent, named: Named) -> None:
         """The messages of an open intent were read again."""
         self._freight = Freight(named.consignment, intent.at_ms)
         if not named.missing:
@@ -343,7 +343,7 @@ class Carrier:
         else:
             self._pause(now)
 
-    def _knows(self, now: int, book: Book, reply: Reply) -> None:
+    def _knows(self, now: int, book: QueueLedger, reply: Reply) -> None:
         """Whether the target has the batch of the open intent."""
         intent, freight = book.moves.intent, self._freight
         assert intent is not None
@@ -368,7 +368,7 @@ class Carrier:
         self.stage = Stage.PUBLISHING
         self._asked = self._yard.errands.ask(self, PublishBatch(intent.topic, intent.partition, batch, Acks.ALL))
 
-    def _arrived(self, now: int, book: Book, intent: Intent, count: int) -> None:
+    def _arrived(self, now: int, book: QueueLedger, intent: Intent, count: int) -> None:
         """A batch is where it belongs, or nothing is left that could be."""
         self.stage, self._failures = Stage.IDLE, 0
         self.letters_max, self._is_bare = LETTERS_MAX, False
@@ -385,7 +385,7 @@ class Carrier:
         self._yard.touch(book)
         self._yard.look_at(self.slot)
 
-    def _refused(self, now: int, book: Book, intent: Intent, refusal: Refusal) -> None:
+    def _refused(self, now: int, book: QueueLedger, intent: Intent, refusal: Refusal) -> None:
         """A target did not take a batch."""
         if refusal.code in _PASSING or (refusal.code in _GONE and self._is_known(intent)):
             self._pause(now)
@@ -456,7 +456,7 @@ class Carrier:
         if is_there:
             self._yard.look_at(self.slot)
 
-    def _enlisted(self, now: int, book: Book, reply: Reply) -> None:
+    def _enlisted(self, now: int, book: QueueLedger, reply: Reply) -> None:
         if not isinstance(reply, ProducerReply):
             self._pause(now)
             return
@@ -468,7 +468,7 @@ class Carrier:
         else:
             self._yard.look_at(self.slot)
 
-    def _published(self, now: int, book: Book, reply: Reply) -> None:
+    def _published(self, now: int, book: QueueLedger, reply: Reply) -> None:
         intent = book.moves.intent
         assert intent is not None
         result = reply.results[0] if isinstance(reply, PublishReply) else reply

@@ -13,18 +13,18 @@ from goqueue.core.groups.journal import JOURNAL_STREAM, Standing
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
-from goqueue.core.queues.book import Book
 from goqueue.core.queues.leader import WorkLeader
+from goqueue.core.queues.queue_ledger import QueueLedger
 
 Slot = tuple[str, int]
 Kind = TypeVar("Kind")
 
 
 def _room(node: Node, kind: type[Kind]) -> Kind:
-    return next(room for room in node._rooms.rooms if isinstance(room, kind))
+    return next(room for room in node._services.services if isinstance(room, kind))
 
 
-def books_of(node: Node) -> Mapping[Slot, Book]:
+def books_of(node: Node) -> Mapping[Slot, QueueLedger]:
     """The ledgers of the partitions that a node leads; the same object as long as the node lives."""
     return _room(node, WorkLeader).books
 

@@ -126,7 +126,7 @@ class _Batch:
 
 
 @define(eq=False)
-class Shelf:
+class FetchBuffer:
     """The batches of one read, in order."""
 
     start: int
@@ -139,9 +139,9 @@ class Shelf:
     _firsts: list[int] = field(factory=list, init=False)
 
     @classmethod
-    def of(cls, offset: int, fetched: Fetched) -> "Shelf":
+    def of(cls, offset: int, fetched: Fetched) -> "FetchBuffer":
         """What a read from an offset brought."""
-        shelf = cls(offset, fetched.next_offset, fetched.batches)
+        buffer = cls(offset, fetched.next_offset, fetched.batches)
         at = 0
         while at < len(fetched.batches):
             header = read_header(fetched.batches, at)
@@ -151,11 +151,11 @@ class Shelf:
                 offsets: range | None = range(0)
             else:
                 offsets = range(first, end) if is_whole else None
-            shelf.needs_records = shelf.needs_records or offsets is None or header.is_expiring
-            shelf._parts.append(_Batch(header, first, end, at, offsets))
-            shelf._firsts.append(first)
+            buffer.needs_records = buffer.needs_records or offsets is None or header.is_expiring
+            buffer._parts.append(_Batch(header, first, end, at, offsets))
+            buffer._firsts.append(first)
             at += header.size
-        return shelf
+        return buffer
 
     @property
     def size(self) -> int:
