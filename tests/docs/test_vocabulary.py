@@ -7,8 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # Metaphors that the core once had for things that the field has words for.
 RETIRED = {
-    "Bearings", "Book", "Carrier", "Courier", "Desk", "Doors", "Hall", "Horizon", "Led", "Leading", "Leg", "Parcel", "Room",
-    "Sheaf", "Shelf", "Wishes", "Yard",
+    "Bearings", "Book", "Carrier", "Courier", "Desk", "Doors", "Hall", "Horizon", "Led", "Leading", "Leg", "Parcel",
+    "Room", "Sheaf", "Shelf", "Wishes", "Yard",
 }  # fmt: skip
 
 
