@@ -4,7 +4,7 @@ from attrs import define
 
 from goqueue.core.deadletters.context import MoverContext
 from goqueue.core.queues.errands import Slot
-from goqueue.core.queues.queue_ledger import QueueLedger, Standing
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.targets import dead_topics
 from goqueue.core.replicas.elsewhere import elsewhere
 from goqueue.core.replicas.topic import HostedTopic
@@ -44,7 +44,7 @@ class Census:
         books: dict[int, QueueLedger] = {}
         for number in self._here(leader):
             book = self._yard.ledgers.books.get((topic.name, number))
-            if book is not None and book.standing is Standing.FAILED:
+            if book is not None and book.has_failed:
                 message = f"the ledger of partition {number} of {topic.name} cannot be used: {book.why}"
                 return Refusal(Code.UNAVAILABLE, message, retry_after_ms=1000)
             if book is None or not book.is_ready:

@@ -23,7 +23,7 @@ from attrs import evolve
 from goqueue.core.errors import ProtocolError
 from goqueue.core.groups.bounds import GroupBounds
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC, Journal, Standing
+from goqueue.core.groups.journal import JOURNAL_STREAM, JOURNAL_TOPIC, Journal
 from goqueue.core.groups.measure import Sight, measured
 from goqueue.core.groups.mirror import Mirror
 from goqueue.core.groups.moments import Moments
@@ -38,7 +38,7 @@ from goqueue.core.partition.partition import Partition
 from goqueue.core.replicas.elsewhere import Elsewhere, elsewhere
 from goqueue.core.requests.call import Call
 from goqueue.core.requests.groups import FetchOffsets, GroupMode, JoinGroup, MeasureGroups, PollGroup, ResetOffsets
-from goqueue.core.requests.messages import Fetched, FoundOffset, PublishReply, Side
+from goqueue.core.requests.messages import Fetched, FoundOffset, Side
 from goqueue.core.requests.refusals import Code, Refusal
 from goqueue.core.requests.replies import Reply
 from goqueue.core.requests.row import Request, ServiceName
@@ -62,7 +62,7 @@ class GroupLeader:
         # Who knows how far shared groups have come.
         self.queues: Queues | None = None
         self.wishes = InternalRequests(ServiceName.GROUPS)
-        self._journal = Journal(self.wishes)
+        self._journal = Journal(self.wishes, self._journal_end)
         self._mirror = Mirror(self.wishes)
         self._signs = SignsOfLife(self.wishes)
         self._reach = OffsetLookup(site.led, self.wishes)
@@ -94,7 +94,7 @@ class GroupLeader:
         self._journal.ensure()
         if self.is_ready:
             self._take(now, call, request)
-        elif self._journal.standing is Standing.FAILED:
+        elif self._journal.has_failed:
             self._send(call, self._refusal())
         elif len(self._waiting) >= _WAITING_MAX:
             message = "too many requests wait for the groups to be read"
@@ -150,7 +150,7 @@ class GroupLeader:
     @property
     def is_ready(self) -> bool:
         """Whether requests are taken at once."""
-        return self._journal.standing is Standing.READY
+        return self._journal.is_ready
 
     def found_idle(self, now: int, group: str) -> None:
         """The queues of a shared group that is to be forgotten have nothing under way."""
@@ -234,10 +234,9 @@ class GroupLeader:
 
     def unready(self) -> Refusal | None:
         """Why nothing can be said of groups for now; None where there are none at all."""
-        standing = self._journal.standing
-        if self.is_known or (standing is Standing.ABSENT and JOURNAL_TOPIC not in self._led.topics):
+        if self.is_known or (self._journal.is_absent and JOURNAL_TOPIC not in self._led.topics):
             return None
-        if standing is Standing.FAILED and self._far() is None:
+        if self._journal.has_failed and self._far() is None:
             return self._refusal()
         return Refusal(Code.UNAVAILABLE, "the groups are being read", retry_after_ms=200)
 
@@ -276,13 +275,13 @@ class GroupLeader:
                 self._send(reset.call, reset.refusal)
             elif reset is not None:
                 self._plumb(now, reset.call, reset.request)
-        if isinstance(reply, Fetched | Refusal) and self._journal.fetched(now, number, reply, self._journal_end()):
+        was_ready = self.is_ready
+        is_made = self._journal.answered(now, number, reply)
+        if self.is_ready and not was_ready:
             self._begin(now)
         if isinstance(reply, Fetched | FoundOffset | Refusal):
             self._polls.answered(number, reply)
-        if isinstance(reply, PublishReply | Refusal):
-            self._journal.published(now, number, reply)
-        if not self._journal.is_made(number, reply) or self._journal.standing is Standing.FAILED:
+        if not is_made or self._journal.has_failed:
             self._refuse_all()
 
     def _journal_end(self) -> int:
@@ -295,7 +294,7 @@ class GroupLeader:
         try:
             self.coordinator.restore(now, self._journal.take_loaded().items())
         except ProtocolError as error:
-            self._journal.unreadable(now, str(error))
+            self._journal.log.unreadable(now, str(error))
             return
         self._mirror.stop()
         waiting, self._waiting = self._waiting, {}
@@ -358,12 +357,12 @@ class GroupLeader:
         if partition.log.stream == JOURNAL_STREAM:
             assert not self._held, "what was held was refused when the partition failed"
             self._follow_journal(now)
-            self._journal.opened()
+            self._journal.log.opened(partition.log.start_offset)
 
     def failed(self, now: int, stream: str, why: str) -> None:
         """A stream cannot be used until it is opened again; without the journal's there are no groups."""
         if stream == JOURNAL_STREAM:
-            self._journal.failed(why)
+            self._journal.log.failed(why)
             self._refuse_all()
             self._follow_journal(now)
 
@@ -372,7 +371,7 @@ class GroupLeader:
 
     def regained(self, now: int) -> None:
         """This node may coordinate again: members could not be heard, and what could not be read is read at once."""
-        self._journal.renew(now)
+        self._journal.log.renew(now)
         self._mirror.renew(now)
         for group in self.coordinator.groups.groups.values() if self.is_ready else ():
             for member_id in group.members:
@@ -386,7 +385,7 @@ class GroupLeader:
             return 0
         times = [self._mirror.deadline(), self._reach.deadline()]
         if self._led.is_in_office:
-            times.append(self._journal.deadline())
+            times.append(self._journal.log.deadline())
         if self._led.is_in_office and self.is_ready:
             times += [self.coordinator.deadline(), self._polls.deadline()]
         return min((due for due in times if due is not None), default=None)
@@ -398,7 +397,7 @@ class GroupLeader:
             self._heard(now, slot)
         if not self._led.is_in_office:
             return
-        self._journal.wake(now)
+        self._journal.log.wake(now)
         if self.is_ready:
             self.coordinator.wake(now)
             self._polls.wake(now)
@@ -417,12 +416,13 @@ class GroupLeader:
         if coordinator.entries:
             entries, coordinator.entries = coordinator.entries, []
             self._journal.append(self._clock.wall_ms(now), entries)
-        appended = self._journal.appended
-        self._polls.turn(now, appended, self._journal.durable)
+        log = self._journal.log
+        appended, durable = log.appended, log.durable
+        self._polls.turn(now, appended, durable)
         if coordinator.replies:
             replies, coordinator.replies = coordinator.replies, []
             self._held.extend((appended, call, answer) for call, answer in replies)
-        held, durable = self._held, self._journal.durable
+        held = self._held
         while held and held[0][0] <= durable:
             _, call, answer = held.popleft()
             self._send(call, answer)
@@ -431,7 +431,7 @@ class GroupLeader:
 
     def check(self) -> None:
         """Assert the invariants."""
-        self._journal.check()
+        self._journal.log.check()
         self._mirror.check()
         self._reach.check()
         self._moments.check()
@@ -439,7 +439,7 @@ class GroupLeader:
         self.coordinator.check()
         self._polls.check()
         assert self.is_ready or not self._held
-        assert not self._waiting or self._journal.standing in (Standing.MAKING, Standing.LOADING)
+        assert not self._waiting or not (self._journal.is_absent or self._journal.is_ready or self._journal.has_failed)
 
 
 def _not_here(far: Elsewhere) -> Refusal:

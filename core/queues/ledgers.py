@@ -18,7 +18,7 @@ from goqueue.core.queues.holding import Held, Holding
 from goqueue.core.queues.measure import Measures
 from goqueue.core.queues.policy import work_settings
 from goqueue.core.queues.polling import Polls
-from goqueue.core.queues.queue_ledger import QueueLedger, Standing
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.queues.reader import QueueReader
 from goqueue.core.queues.settling import Homes
 from goqueue.core.replicas.elsewhere import elsewhere
@@ -82,7 +82,7 @@ class Ledgers:
             # What is appended elsewhere lies beyond the end that was seen here.
             self._ends.pop(slot, None)
         if side == [Side.LEDGER.value] and (slot in self.books or not is_far):
-            self._book(slot).failed(why)
+            self._book(slot).log.failed(why)
             self._follow(now)
 
     def _book(self, slot: Slot) -> QueueLedger:
@@ -151,7 +151,7 @@ class Ledgers:
             was_open = slot in self._loads
             if was_open and (not book.is_ready or self._loads[slot] != book.load):
                 self._shut(book)
-            if book.standing is Standing.FAILED:
+            if book.has_failed:
                 self._ailing[slot] = None
             if book.is_ready and slot not in self._loads:
                 self._open_all(now, book)
@@ -288,7 +288,7 @@ class Ledgers:
             return
         if book.lanes.index.upto > partition.log.next_offset:
             self._ends[slot] = partition.log.next_offset
-            book.reload()
+            book.log.reload()
             self._follow(now)
             return
         for reader in self._readers(slot):
@@ -364,7 +364,7 @@ class Ledgers:
     def renew(self, now: int) -> None:
         """This node may act as a leader again: what could not be read is read at once."""
         for slot in self._ailing:
-            self.books[slot].renew(now)
+            self.books[slot].log.renew(now)
 
     @property
     def is_due(self) -> bool:
@@ -376,7 +376,7 @@ class Ledgers:
         if not self._site.led.is_in_office:
             return None
         ends = self._alarms.deadline() if self._groups.is_known else None
-        times = [ends, *(self.books[slot].deadline() for slot in self._ailing)]
+        times = [ends, *(self.books[slot].log.deadline() for slot in self._ailing)]
         return min((due for due in times if due is not None), default=None)
 
     def wake(self, now: int) -> None:
@@ -388,8 +388,8 @@ class Ledgers:
             return
         for slot in [*self._ailing]:
             book = self.books[slot]
-            book.wake(now)
-            if book.standing is not Standing.FAILED:
+            book.log.wake(now)
+            if not book.has_failed:
                 del self._ailing[slot]
         self._follow(now)
         for group, slot in self._alarms.due(now) if self._groups.is_known else ():
@@ -436,7 +436,7 @@ class Ledgers:
             book.check()
             assert book.slot == slot
             assert (slot in self._loads) == book.is_ready
-            assert book.standing is not Standing.FAILED or slot in self._ailing
+            assert not book.has_failed or slot in self._ailing
             for group in book.queues if book.is_ready else ():
                 reader = self._polls.dispatchers[group].readers[slot]
                 assert reader.queue is book.queues[group]

@@ -13,12 +13,13 @@ from goqueue.core.groups.beginnings import EARLIEST, LATEST, moment_ms
 from goqueue.core.groups.state import Group
 from goqueue.core.queues.dispatcher import GroupDispatcher
 from goqueue.core.queues.errands import Errands, Slot
-from goqueue.core.queues.queue_ledger import QueueLedger, Standing
+from goqueue.core.queues.queue_ledger import QueueLedger
 from goqueue.core.replicas.replica_set import ReplicaSet
 from goqueue.core.requests.messages import FindOffset, FoundOffset, Side
 from goqueue.core.requests.metadata import AddSide
 from goqueue.core.requests.refusals import Refusal
 from goqueue.core.requests.replies import Reply
+from goqueue.core.state.state_log import Standing
 from goqueue.core.timers.alarms import Alarms
 
 _PAUSE_NS = 1_000_000_000
@@ -74,7 +75,7 @@ class Openings:
     def _slot(self, now: int, group: Group, slot: Slot) -> Standing:
         book, span = self._books.get(slot), self._led.ends(*slot)
         if book is None or not book.is_ready:
-            return Standing.LOADING if book is None else book.standing
+            return Standing.FAILED if book is not None and book.has_failed else Standing.LOADING
         if group.name in book.queues:
             return Standing.READY
         if span is None:

@@ -14,7 +14,9 @@ from goqueue.core.queues.records import WORK_CODEC, Settled
 from goqueue.core.queues.shares import Shares
 from goqueue.core.queues.window import Window
 from goqueue.core.records.headers import Headers
+from goqueue.core.requests.messages import Side
 from goqueue.core.requests.queues import ReceiptRun
+from goqueue.core.state.state_log import StateLog
 from goqueue.fuzz.plants import clusters, lone
 from goqueue.fuzz.plants.plant import Plant, Replace
 
@@ -56,8 +58,7 @@ def _lease_not_fenced(replace: Replace) -> None:
 
 def _told_before_agreed(replace: Replace) -> None:
     """Members are told what the ledger of the leader says before anybody else has it."""
-    replace(QueueLedger, "durable", property(lambda book: book.appended, lambda *_: None))
-    replace(QueueLedger, "check", lambda *_: None)
+    replace(QueueLedger, "durable", property(lambda ledger: ledger.appended))
 
 
 def _attempts_that_count_twice(replace: Replace) -> None:
@@ -122,15 +123,15 @@ def _expired_too_early(replace: Replace) -> None:
 
 def _durable_in_an_earlier_term(replace: Replace) -> None:
     """What a leader knew to be durable counts when it leads again, and has a ledger that others wrote."""
-    forsake = QueueLedger._forsake
+    forsake = StateLog._forsake
 
-    def hasty(book: QueueLedger) -> None:
-        durable = book.durable
-        forsake(book)
-        book.durable = durable
+    def hasty(log: StateLog) -> None:
+        durable = log.durable
+        forsake(log)
+        log.durable = durable if log.side is Side.LEDGER else 0
 
-    replace(QueueLedger, "_forsake", hasty)
-    replace(QueueLedger, "check", lambda *_: None)
+    replace(StateLog, "_forsake", hasty)
+    replace(StateLog, "check", lambda *_: None)
 
 
 PLANTS = (

@@ -9,7 +9,7 @@ from typing import TypeVar
 from goqueue.core.delays.leader import DelayLeader
 from goqueue.core.delays.schedule import Schedule
 from goqueue.core.groups.coordinator import Coordinator
-from goqueue.core.groups.journal import JOURNAL_STREAM, Standing
+from goqueue.core.groups.journal import JOURNAL_STREAM
 from goqueue.core.groups.leader import GroupLeader
 from goqueue.core.node import Node
 from goqueue.core.partition.partition import Partition
@@ -48,7 +48,7 @@ def journal_of(node: Node) -> Partition | None:
 def loading_of(groups: GroupLeader) -> Mapping[bytes, bytes] | None:
     """What a node has read of the journal so far, if it reads it in order to coordinate; it grows until all is read."""
     journal = groups._journal
-    return journal._loaded if journal.standing is Standing.LOADING else None
+    return journal._loaded if journal.is_loading else None
 
 
 def schedule_of(node: Node, slot: Slot) -> Schedule | None:

@@ -104,7 +104,7 @@ def test_a_ledger_is_read_again_only_when_what_was_being_written_is_in_it() -> N
     broker.settle(is_ledger_sync)
     # As when the partition has lost messages that its queues knew of.
     room = next(room for room in broker.node._services.services if isinstance(room, WorkLeader))
-    room.books["orders", 0].reload()
+    room.books["orders", 0].log.reload()
     broker.settle(is_ledger_sync)
     broker.release()
     broker.settle()
