@@ -89,6 +89,8 @@ PLANTS = (
         nodes=3,
         worlds=clusters.power_cuts,
         within=5,
+        seed=1,
+        finder="Standstills",
     ),
     Plant(
         "epoch-kept-by-the-same-leader",
