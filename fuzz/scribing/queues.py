@@ -48,6 +48,8 @@ class Queues:
         # Which group and message a receipt is of; when a member was last heard of for certain, and its session.
         self._receipts: dict[tuple[str, int], tuple[str, Row]] = {}
         self._heard: dict[str, tuple[int, int]] = {}
+        # To whom the stem of a receipt was given.
+        self._holders: dict[str, str] = {}
 
     def translations(self) -> dict[type, Translation]:
         """By kind of request."""
@@ -96,6 +98,7 @@ class Queues:
             for part in reply.parts
             for message in self._given(request.group, part)
         ]
+        self._holders.update((run.stem, request.member_id) for part in reply.parts for run in part.leases)
         self._recorder.ok(operation, messages=messages)
 
     def _given(self, group: str, part: LeasedBatches) -> list[dict[str, Any]]:
@@ -126,7 +129,7 @@ class Queues:
         if isinstance(request, NackWork):
             asked["delay_ms"] = request.delay_ms
         elif isinstance(request, ExtendWork):
-            asked["span_ms"] = request.timeout_ms
+            asked["span_ms"] = min([request.timeout_ms, *(self._session_left_ms(run.stem) for run in request.receipts)])
         return [
             self._recorder.begin(
                 process, _SETTLINGS[type(request)], group=group, messages=[row for name, row in known if name == group],
@@ -134,6 +137,12 @@ class Queues:
             )
             for group in sorted(groups)
         ]  # fmt: skip
+
+    def _session_left_ms(self, stem: str) -> int:
+        """For how long whoever was given a receipt is a member for certain: no lease lasts longer."""
+        heard_ns, session_ms = self._heard.get(self._holders.get(stem, ""), (0, 0))
+        left_ns = heard_ns + session_ms * self._fast_ppm // 1_000_000 * NS_PER_MS - self._recorder.clock_ns()
+        return max(left_ns // NS_PER_MS, 0)
 
     def _settled(self, operations: list[Operation], _request: _Settling, reply: WorkDone) -> None:
         refused = {(one.stem, one.offset): str(one.refusal.code) for one in reply.refusals}
