@@ -183,9 +183,9 @@ class Node:
         if call is None:
             return
         if call.origin is Origin.CLIENT:
-            if self._clients.pop(call.number, None) is not None:
-                self._gate.answered(reply)
-                self._ready.sends.append(Send(call.number, reply))
+            self._clients.pop(call.number, None)
+            self._gate.answered(reply)
+            self._ready.sends.append(Send(call.number, reply))
         elif call.service is ServiceName.NODE:
             pass
         elif call.origin is Origin.NODE or call.service is ServiceName.ROUTING:

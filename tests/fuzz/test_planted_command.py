@@ -98,7 +98,7 @@ def test_whoever_finds_a_bug_is_named() -> None:
     assert finder_of(live_through(Case(0, plant="vote-not-saved"))) == "Votes"
     # A checker may have the name of a part of the product that dies of a bug.
     verdict.place, verdict.module = "Process.receive:1 > Agreement.opened:2", "goqueue.core.cluster.agreement"
-    assert finder_of(verdict) == "core.agreement"
+    assert finder_of(verdict) == "core.cluster.agreement"
     verdict.violation = "Violation: what clients saw: lost"
     assert finder_of(verdict) == "history"
 
