@@ -68,6 +68,9 @@ COMPILED = {
 LEFT = {
     ("README.md", "./dev run"): "it installs and runs everything, this test included",
     ("docs/architecture.md", "bytes and time"): "a picture",
+    ("docs/architecture.md", "client ─ bytes"): "a picture",
+    ("docs/architecture.md", "PollWork ─►"): "a picture",
+    ("docs/architecture.md", "Publish with a delay ─►"): "a picture",
     ("docs/benchmarks.md", '{"name": "log",'): "JSON with dots for what is left out",
     ("docs/benchmarks.md", "wrk"): "a tool of somebody else's",
     ("docs/captures.md", "line"): "the grammar of a format",
