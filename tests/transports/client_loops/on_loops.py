@@ -14,7 +14,7 @@ from attrs import define
 from goqueue.transports.client.blocking_loop import BlockingLoop
 from goqueue.transports.client.loops import SECOND_NS, Loop, running_loop
 from goqueue.transports.grpc.service import GrpcService
-from tests.transports.grpc.echo_messages import RecordBatch
+from tests.transports.grpc.echo_messages import Parcel
 from tests.transports.grpc.echo_service import Echo
 from tests.transports.serving import Served, serving
 
@@ -154,9 +154,9 @@ def unused_address() -> str:
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def parcel(message: bytes) -> RecordBatch:
+def parcel(message: bytes) -> Parcel:
     """A message as the echo service means it."""
-    return RecordBatch().parse(message)
+    return Parcel().parse(message)
 
 
 async def until(loop: Loop, condition: Callable[[], bool]) -> None:

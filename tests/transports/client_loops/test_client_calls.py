@@ -18,18 +18,18 @@ from tests.transports.client_loops.on_loops import (
     parcel,
     until,
 )
-from tests.transports.grpc.echo_messages import RecordBatch
+from tests.transports.grpc.echo_messages import Parcel
 
 MIB = 1 << 20
 
 
-async def replies_of(channel: Channel, path: str, *requests: RecordBatch) -> list[RecordBatch]:
+async def replies_of(channel: Channel, path: str, *requests: Parcel) -> list[Parcel]:
     """What a call comes to."""
     async with channel.stream(path) as call:
         for request in requests:
             await call.send(bytes(request))
         await call.finish()
-        replies: list[RecordBatch] = []
+        replies: list[Parcel] = []
         while messages := await call.receive():
             replies += map(parcel, messages)
     return replies
@@ -46,7 +46,7 @@ def test_a_call_of_one_message_gets_its_reply(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         for count in range(20):
-            reply = parcel(await channel.call(UNARY, bytes(RecordBatch(body=b"x" * count, count=count))))
+            reply = parcel(await channel.call(UNARY, bytes(Parcel(body=b"x" * count, count=count))))
             assert (reply.body, reply.count) == (b"x" * count, count + 1)
         await channel.close()
 
@@ -58,7 +58,7 @@ def test_a_call_of_one_message_gets_its_reply(kind: str) -> None:
 def test_replies_come_in_order_and_all_of_them(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
-        replies = await replies_of(channel, SPREAD, RecordBatch(count=5000, size=1000))
+        replies = await replies_of(channel, SPREAD, Parcel(count=5000, size=1000))
         assert [reply.count for reply in replies] == list(range(5000))
         assert {len(reply.body) for reply in replies} == {1000}
 
@@ -70,7 +70,7 @@ def test_replies_come_in_order_and_all_of_them(kind: str) -> None:
 def test_a_call_may_have_no_replies(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
-        assert await replies_of(channel, SPREAD, RecordBatch(count=0)) == []
+        assert await replies_of(channel, SPREAD, Parcel(count=0)) == []
 
     with echo_server() as server:
         drive(kind, test)
@@ -81,7 +81,7 @@ def test_a_call_may_have_no_replies(kind: str) -> None:
 def test_requests_all_arrive(kind: str, count: int, size: int) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
-        replies = await replies_of(channel, GATHER, *[RecordBatch(body=bytes(size))] * count)
+        replies = await replies_of(channel, GATHER, *[Parcel(body=bytes(size))] * count)
         assert [(reply.count, reply.size) for reply in replies] == [(count, count * size)]
 
     with echo_server() as server:
@@ -95,7 +95,7 @@ def test_both_sides_take_turns(kind: str, size: int) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(CHAT) as call:
             for count in range(5):
-                await call.send(bytes(RecordBatch(body=bytes(size), count=count)))
+                await call.send(bytes(Parcel(body=bytes(size), count=count)))
                 (message,) = await call.receive()
                 assert (parcel(message).count, len(parcel(message).body)) == (count, size)
             await call.finish()
@@ -114,7 +114,7 @@ def test_one_task_sends_while_another_receives(kind: str) -> None:
 
             async def send() -> None:
                 for count in range(64):
-                    await call.send(bytes(RecordBatch(body=bytes(MIB // 2), count=count)))
+                    await call.send(bytes(Parcel(body=bytes(MIB // 2), count=count)))
                 await call.finish()
 
             sending = loop.start(send)
@@ -132,11 +132,11 @@ def test_one_task_sends_while_another_receives(kind: str) -> None:
 def test_many_calls_share_a_connection(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
-        await channel.call(UNARY, bytes(RecordBatch()))
+        await channel.call(UNARY, bytes(Parcel()))
         counts: list[int] = []
 
         async def ask(count: int) -> None:
-            counts.append(parcel(await channel.call(UNARY, bytes(RecordBatch(count=count)))).count)
+            counts.append(parcel(await channel.call(UNARY, bytes(Parcel(count=count)))).count)
 
         tasks = [loop.start(lambda count=count: ask(count)) for count in range(300)]  # type: ignore[misc]
         for task in tasks:
@@ -152,7 +152,7 @@ def test_a_refusal_arrives_with_its_message_and_details(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         with pytest.raises(GRPCError) as caught:
-            await channel.call(UNARY, bytes(RecordBatch(note="fail:because of 100% äöü")))
+            await channel.call(UNARY, bytes(Parcel(note="fail:because of 100% äöü")))
         error = caught.value
         assert (error.status, error.message) == (Status.FAILED_PRECONDITION, "because of 100% äöü")
         assert error.details == [Detail("test.Reason", "because of 100% äöü".encode())]
@@ -179,8 +179,8 @@ def test_messages_that_came_are_handed_out_before_the_error_is_raised(kind: str)
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(CHAT) as call:
-            await call.send(bytes(RecordBatch(count=1)))
-            await call.send(b"\x0a" + b"\xff" * 11)  # what no RecordBatch can be read from
+            await call.send(bytes(Parcel(count=1)))
+            await call.send(b"\x0a" + b"\xff" * 11)  # what no Parcel can be read from
             await call.finish()
             (message,) = await call.receive()
             assert parcel(message).count == 1
@@ -197,14 +197,14 @@ def test_sending_after_the_broker_ended_the_call_is_quiet_and_never_waits(kind: 
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(GATHER) as call:
-            await call.send(bytes(RecordBatch(note="enough")))
+            await call.send(bytes(Parcel(note="enough")))
             (message,) = await call.receive()
             for _ in range(64):
                 await call.send(bytes(MIB))
             await call.finish()
             assert await call.receive() == []
         assert parcel(message).count == 0
-        assert parcel(await channel.call(UNARY, bytes(RecordBatch(count=7)))).count == 8
+        assert parcel(await channel.call(UNARY, bytes(Parcel(count=7)))).count == 8
 
     with echo_server() as server:
         drive(kind, test)
@@ -215,7 +215,7 @@ def test_a_deadline_ends_a_call_on_both_sides(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         with pytest.raises(GRPCError) as caught:
-            await channel.call(UNARY, bytes(RecordBatch(note="sleep:60")), loop.now() + SECOND_NS // 10)
+            await channel.call(UNARY, bytes(Parcel(note="sleep:60")), loop.now() + SECOND_NS // 10)
         assert caught.value.status is Status.DEADLINE_EXCEEDED
         await until(loop, lambda: "cancelled" in server.echo.diary)
         assert channel.available
@@ -229,7 +229,7 @@ def test_a_deadline_ends_a_stream_of_replies(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(SPREAD, loop.now() + SECOND_NS // 5) as call:
-            await call.send(bytes(RecordBatch(count=10_000, note="pause:0.01")))
+            await call.send(bytes(Parcel(count=10_000, note="pause:0.01")))
             await call.finish()
             with pytest.raises(GRPCError) as caught:
                 await drained(call)
@@ -245,7 +245,7 @@ def test_a_deadline_that_has_passed_makes_no_call(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         with pytest.raises(GRPCError) as caught:
-            await channel.call(UNARY, bytes(RecordBatch(note="sleep:60")), loop.now())
+            await channel.call(UNARY, bytes(Parcel(note="sleep:60")), loop.now())
         assert caught.value.status is Status.DEADLINE_EXCEEDED
         assert server.echo.diary == []
 
@@ -257,12 +257,12 @@ def test_a_deadline_that_has_passed_makes_no_call(kind: str) -> None:
 def test_cancelling_a_task_breaks_its_call_off(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
-        task = loop.start(lambda: channel.call(UNARY, bytes(RecordBatch(note="sleep:60"))))
+        task = loop.start(lambda: channel.call(UNARY, bytes(Parcel(note="sleep:60"))))
         await until(loop, lambda: "sleeping" in server.echo.diary)
         task.cancel()
         await task.wait()
         await until(loop, lambda: "cancelled" in server.echo.diary)
-        assert parcel(await channel.call(UNARY, bytes(RecordBatch(count=1)))).count == 2
+        assert parcel(await channel.call(UNARY, bytes(Parcel(count=1)))).count == 2
 
     with echo_server() as server:
         drive(kind, test)
@@ -273,12 +273,12 @@ def test_leaving_a_stream_breaks_it_off(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(SPREAD) as call:
-            await call.send(bytes(RecordBatch(count=1_000_000, size=1000)))
+            await call.send(bytes(Parcel(count=1_000_000, size=1000)))
             await call.finish()
             assert await call.receive()
         await until(loop, lambda: "spread ended" in server.echo.diary)
         assert server.echo.sent < 1_000_000
-        assert parcel(await channel.call(UNARY, bytes(RecordBatch(count=1)))).count == 2
+        assert parcel(await channel.call(UNARY, bytes(Parcel(count=1)))).count == 2
 
     with echo_server() as server:
         drive(kind, test)
@@ -289,12 +289,12 @@ def test_a_slow_reader_holds_little_and_holds_up_nobody(kind: str) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(SPREAD) as call:
-            await call.send(bytes(RecordBatch(count=64, size=MIB)))
+            await call.send(bytes(Parcel(count=64, size=MIB)))
             await call.finish()
             counts = [parcel(message).count for message in await call.receive()]
             # Others get through, however much is on its way here.
             for count in range(50):
-                assert parcel(await channel.call(UNARY, bytes(RecordBatch(count=count)))).count == count + 1
+                assert parcel(await channel.call(UNARY, bytes(Parcel(count=count)))).count == count + 1
                 await loop.pause(SECOND_NS // 500)
             assert server.echo.sent < 64
             assert channel.held_bytes < 8 * MIB
@@ -312,7 +312,7 @@ def test_a_sender_waits_for_a_broker_that_takes_nothing(kind: str) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(GATHER) as call:
             # It reads one request, and is busy with that.
-            await call.send(bytes(RecordBatch(note="sleep:60")))
+            await call.send(bytes(Parcel(note="sleep:60")))
             sent = 0
 
             async def send() -> None:

@@ -28,7 +28,7 @@ from tests.transports.client_loops.on_loops import (
     until,
     unused_address,
 )
-from tests.transports.grpc.echo_messages import RecordBatch
+from tests.transports.grpc.echo_messages import Parcel
 from tests.transports.serving import ServerLimits
 
 
@@ -206,13 +206,13 @@ def test_a_broker_gone_in_mid_stream_is_a_lost_connection_for_every_call(kind: s
 
         async def sleep() -> None:
             try:
-                await channel.call(UNARY, bytes(RecordBatch(note="sleep:60")))
+                await channel.call(UNARY, bytes(Parcel(note="sleep:60")))
             except ConnectionLost as error:
                 why.append(error)
 
         beside = loop.start(sleep)
         async with channel.stream(SPREAD) as call:
-            await call.send(bytes(RecordBatch(count=1_000_000, note="pause:0.001")))
+            await call.send(bytes(Parcel(count=1_000_000, note="pause:0.001")))
             await call.finish()
             assert await call.receive()
             await until(loop, lambda: "sleeping" in server.echo.diary)
@@ -235,7 +235,7 @@ def test_a_sender_hears_of_a_lost_connection_where_it_receives(kind: str) -> Non
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, address)
         async with channel.stream(CHAT) as call:
-            await call.send(bytes(RecordBatch()))
+            await call.send(bytes(Parcel()))
             assert await call.receive()
             cable.cut()
             await until(loop, lambda: not channel.alive)
@@ -253,14 +253,14 @@ def test_a_broker_that_goes_in_order_finishes_what_is_under_way_and_takes_no_mor
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address)
         async with channel.stream(CHAT) as call:
-            await call.send(bytes(RecordBatch(count=1)))
+            await call.send(bytes(Parcel(count=1)))
             assert await call.receive()
             draining = server.drain(SECONDS_MAX)
             await until(loop, lambda: not channel.available)
             with pytest.raises(ConnectionLost, match="going away") as caught:
                 await channel.call(UNARY, b"")
             assert caught.value.unseen
-            await call.send(bytes(RecordBatch(count=2)))
+            await call.send(bytes(Parcel(count=2)))
             (message,) = await call.receive()
             assert parcel(message).count == 2
             await call.finish()
@@ -335,14 +335,14 @@ def contexts(authority: trustme.CA) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 def test_calls_travel_under_tls(kind: str, authority: trustme.CA) -> None:
     async def test(loop: Loop) -> None:
         channel = await open_channel(loop, server.address, tls=of_client)
-        assert parcel(await channel.call(UNARY, bytes(RecordBatch(count=1)))).count == 2
+        assert parcel(await channel.call(UNARY, bytes(Parcel(count=1)))).count == 2
         async with channel.stream(CHAT) as call:
             for count in range(4):
-                await call.send(bytes(RecordBatch(body=bytes(1 << 20), count=count)))
+                await call.send(bytes(Parcel(body=bytes(1 << 20), count=count)))
                 (message,) = await call.receive()
                 assert (parcel(message).count, len(parcel(message).body)) == (count, 1 << 20)
         async with channel.stream(SPREAD) as call:
-            await call.send(bytes(RecordBatch(count=100, size=10_000)))
+            await call.send(bytes(Parcel(count=100, size=10_000)))
             await call.finish()
             counts: list[int] = []
             while messages := await call.receive():

@@ -10,7 +10,7 @@ from goqueue.transports.client.blocking_loop import BlockingLoop
 from goqueue.transports.client.channel import Channel, open_channel
 from goqueue.transports.client.loops import SECOND_NS
 from tests.transports.client_loops.on_loops import SECONDS_MAX, SPREAD, UNARY, Cable, echo_server, parcel, raw_server
-from tests.transports.grpc.echo_messages import RecordBatch
+from tests.transports.grpc.echo_messages import Parcel
 
 LONG_NS = 3600 * SECOND_NS
 
@@ -27,7 +27,7 @@ def test_a_call_is_made_and_then_another() -> None:
         loop = BlockingLoop()
         channel = loop.run(open_channel(loop, server.address))
         for count in range(10):
-            reply = loop.run(channel.call(UNARY, bytes(RecordBatch(count=count))))
+            reply = loop.run(channel.call(UNARY, bytes(Parcel(count=count))))
             assert parcel(reply).count == count + 1
         loop.run(leave(loop))
 
@@ -115,7 +115,7 @@ def test_what_was_queued_leaves_with_the_call_that_queued_it() -> None:
         call = channel.stream(SPREAD)
 
         async def ask() -> None:
-            await call.send(bytes(RecordBatch(count=3)))
+            await call.send(bytes(Parcel(count=3)))
             await call.finish()
 
         loop.run(ask())
@@ -139,7 +139,7 @@ def test_an_interrupt_ends_the_call_and_nothing_else() -> None:
             tidied.append(True)
 
     async def ask(channel: Channel) -> int:
-        return parcel(await channel.call(UNARY, bytes(RecordBatch(count=1)))).count
+        return parcel(await channel.call(UNARY, bytes(Parcel(count=1)))).count
 
     with echo_server() as server:
         loop = BlockingLoop()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class RecordBatch(betterproto.Message):
+class Parcel(betterproto.Message):
     body: bytes = betterproto.bytes_field(1)
     count: int = betterproto.int32_field(2)
     size: int = betterproto.int32_field(3)
@@ -33,16 +33,16 @@ class RecordBatch(betterproto.Message):
 class EchoStub(betterproto.ServiceStub):
     async def unary(
         self,
-        parcel: "RecordBatch",
+        parcel: "Parcel",
         *,
         timeout: "float | None" = None,
         deadline: "Deadline | None" = None,
         metadata: "MetadataLike | None" = None
-    ) -> "RecordBatch":
+    ) -> "Parcel":
         return await self._unary_unary(
             "/goqueue.testing.v1.Echo/Unary",
             parcel,
-            RecordBatch,
+            Parcel,
             timeout=timeout,
             deadline=deadline,
             metadata=metadata,
@@ -50,16 +50,16 @@ class EchoStub(betterproto.ServiceStub):
 
     async def spread(
         self,
-        parcel: "RecordBatch",
+        parcel: "Parcel",
         *,
         timeout: "float | None" = None,
         deadline: "Deadline | None" = None,
         metadata: "MetadataLike | None" = None
-    ) -> "AsyncIterator[RecordBatch]":
+    ) -> "AsyncIterator[Parcel]":
         async for response in self._unary_stream(
             "/goqueue.testing.v1.Echo/Spread",
             parcel,
-            RecordBatch,
+            Parcel,
             timeout=timeout,
             deadline=deadline,
             metadata=metadata,
@@ -68,17 +68,17 @@ class EchoStub(betterproto.ServiceStub):
 
     async def gather(
         self,
-        parcel_iterator: "AsyncIterable[RecordBatch] | Iterable[RecordBatch]",
+        parcel_iterator: "AsyncIterable[Parcel] | Iterable[Parcel]",
         *,
         timeout: "float | None" = None,
         deadline: "Deadline | None" = None,
         metadata: "MetadataLike | None" = None
-    ) -> "RecordBatch":
+    ) -> "Parcel":
         return await self._stream_unary(
             "/goqueue.testing.v1.Echo/Gather",
             parcel_iterator,
-            RecordBatch,
-            RecordBatch,
+            Parcel,
+            Parcel,
             timeout=timeout,
             deadline=deadline,
             metadata=metadata,
@@ -86,17 +86,17 @@ class EchoStub(betterproto.ServiceStub):
 
     async def chat(
         self,
-        parcel_iterator: "AsyncIterable[RecordBatch] | Iterable[RecordBatch]",
+        parcel_iterator: "AsyncIterable[Parcel] | Iterable[Parcel]",
         *,
         timeout: "float | None" = None,
         deadline: "Deadline | None" = None,
         metadata: "MetadataLike | None" = None
-    ) -> "AsyncIterator[RecordBatch]":
+    ) -> "AsyncIterator[Parcel]":
         async for response in self._stream_stream(
             "/goqueue.testing.v1.Echo/Chat",
             parcel_iterator,
-            RecordBatch,
-            RecordBatch,
+            Parcel,
+            Parcel,
             timeout=timeout,
             deadline=deadline,
             metadata=metadata,
@@ -106,31 +106,31 @@ class EchoStub(betterproto.ServiceStub):
 
 class EchoBase(ServiceBase):
 
-    async def unary(self, parcel: "RecordBatch") -> "RecordBatch":
+    async def unary(self, parcel: "Parcel") -> "Parcel":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
-    async def spread(self, parcel: "RecordBatch") -> "AsyncIterator[RecordBatch]":
+    async def spread(self, parcel: "Parcel") -> "AsyncIterator[Parcel]":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
-        yield RecordBatch()
+        yield Parcel()
 
-    async def gather(self, parcel_iterator: "AsyncIterator[RecordBatch]") -> "RecordBatch":
+    async def gather(self, parcel_iterator: "AsyncIterator[Parcel]") -> "Parcel":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
     async def chat(
-        self, parcel_iterator: "AsyncIterator[RecordBatch]"
-    ) -> "AsyncIterator[RecordBatch]":
+        self, parcel_iterator: "AsyncIterator[Parcel]"
+    ) -> "AsyncIterator[Parcel]":
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
-        yield RecordBatch()
+        yield Parcel()
 
     async def __rpc_unary(
-        self, stream: "grpclib.server.Stream[RecordBatch, RecordBatch]"
+        self, stream: "grpclib.server.Stream[Parcel, Parcel]"
     ) -> None:
         request = await stream.recv_message()
         response = await self.unary(request)
         await stream.send_message(response)
 
     async def __rpc_spread(
-        self, stream: "grpclib.server.Stream[RecordBatch, RecordBatch]"
+        self, stream: "grpclib.server.Stream[Parcel, Parcel]"
     ) -> None:
         request = await stream.recv_message()
         await self._call_rpc_handler_server_stream(
@@ -140,13 +140,13 @@ class EchoBase(ServiceBase):
         )
 
     async def __rpc_gather(
-        self, stream: "grpclib.server.Stream[RecordBatch, RecordBatch]"
+        self, stream: "grpclib.server.Stream[Parcel, Parcel]"
     ) -> None:
         request = stream.__aiter__()
         response = await self.gather(request)
         await stream.send_message(response)
 
-    async def __rpc_chat(self, stream: "grpclib.server.Stream[RecordBatch, RecordBatch]") -> None:
+    async def __rpc_chat(self, stream: "grpclib.server.Stream[Parcel, Parcel]") -> None:
         request = stream.__aiter__()
         await self._call_rpc_handler_server_stream(
             self.chat,
@@ -159,25 +159,25 @@ class EchoBase(ServiceBase):
             "/goqueue.testing.v1.Echo/Unary": grpclib.const.Handler(
                 self.__rpc_unary,
                 grpclib.const.Cardinality.UNARY_UNARY,
-                RecordBatch,
-                RecordBatch,
+                Parcel,
+                Parcel,
             ),
             "/goqueue.testing.v1.Echo/Spread": grpclib.const.Handler(
                 self.__rpc_spread,
                 grpclib.const.Cardinality.UNARY_STREAM,
-                RecordBatch,
-                RecordBatch,
+                Parcel,
+                Parcel,
             ),
             "/goqueue.testing.v1.Echo/Gather": grpclib.const.Handler(
                 self.__rpc_gather,
                 grpclib.const.Cardinality.STREAM_UNARY,
-                RecordBatch,
-                RecordBatch,
+                Parcel,
+                Parcel,
             ),
             "/goqueue.testing.v1.Echo/Chat": grpclib.const.Handler(
                 self.__rpc_chat,
                 grpclib.const.Cardinality.STREAM_STREAM,
-                RecordBatch,
-                RecordBatch,
+                Parcel,
+                Parcel,
             ),
         }

@@ -8,7 +8,7 @@ from grpclib.exceptions import GRPCError
 
 from goqueue.transports.grpc.call import current_call
 from goqueue.transports.grpc.status import Detail
-from tests.transports.grpc.echo_messages import EchoBase, RecordBatch
+from tests.transports.grpc.echo_messages import EchoBase, Parcel
 
 
 class Echo(EchoBase):
@@ -18,7 +18,7 @@ class Echo(EchoBase):
         self.diary: list[str] = []
         self.sent = 0
 
-    async def unary(self, parcel: RecordBatch) -> RecordBatch:
+    async def unary(self, parcel: Parcel) -> Parcel:
         """The same again; a note asks for something else."""
         match parcel.note.partition(":"):
             case ("fail", _, why):
@@ -33,21 +33,21 @@ class Echo(EchoBase):
                 call = current_call.get()
                 call.add_metadata([(b"seen-ahead", b"yes")])
                 call.add_trailers([(b"seen-bin", dict(call.metadata)[b"given-bin"])])
-        return RecordBatch(body=parcel.body, count=parcel.count + 1)
+        return Parcel(body=parcel.body, count=parcel.count + 1)
 
-    async def spread(self, parcel: RecordBatch) -> AsyncIterator[RecordBatch]:
+    async def spread(self, parcel: Parcel) -> AsyncIterator[Parcel]:
         """`count` parcels of `size` bytes."""
         self.diary.append("spread started")
         try:
             for number in range(parcel.count):
                 if parcel.note.startswith("pause:"):
                     await trio.sleep(float(parcel.note[6:]))
-                yield RecordBatch(body=bytes(parcel.size), count=number)
+                yield Parcel(body=bytes(parcel.size), count=number)
                 self.sent += 1
         finally:
             self.diary.append("spread ended")
 
-    async def gather(self, parcel_iterator: AsyncIterator[RecordBatch]) -> RecordBatch:
+    async def gather(self, parcel_iterator: AsyncIterator[Parcel]) -> Parcel:
         """How many parcels came, and how large they were together; a note has it rest before it reads on."""
         count = size = 0
         async for parcel in parcel_iterator:
@@ -57,9 +57,9 @@ class Echo(EchoBase):
                 await self._sleep(float(parcel.note[6:]))
             count += 1
             size += len(parcel.body)
-        return RecordBatch(count=count, size=size)
+        return Parcel(count=count, size=size)
 
-    async def chat(self, parcel_iterator: AsyncIterator[RecordBatch]) -> AsyncIterator[RecordBatch]:
+    async def chat(self, parcel_iterator: AsyncIterator[Parcel]) -> AsyncIterator[Parcel]:
         """Each parcel again, as it comes."""
         async for parcel in parcel_iterator:
             yield parcel

@@ -8,13 +8,13 @@ from hyperframe.frame import DataFrame, Frame, HeadersFrame, RstStreamFrame, Set
 
 from goqueue.transports.grpc.service import GrpcLimits, GrpcService
 from goqueue.transports.http2.frames import PREFACE
-from tests.transports.grpc.echo_messages import RecordBatch
+from tests.transports.grpc.echo_messages import Parcel
 from tests.transports.grpc.echo_service import Echo
 from tests.transports.serving import Served, in_thread, run, serving, until
 
 PATH = b"/goqueue.testing.v1.Echo/"
 MIB = 1 << 20
-MESSAGE = bytes(RecordBatch(count=1))
+MESSAGE = bytes(Parcel(count=1))
 Answer = dict[bytes, bytes]
 
 
@@ -103,7 +103,7 @@ def answer_to(method: bytes, body: bytes | None, *headers: tuple[bytes, bytes], 
                 caller.call(b"Unary", framed(MESSAGE))
                 later, content = caller.answer()
                 assert later[b"grpc-status"] == b"0"
-                assert content == framed(bytes(RecordBatch(count=2)))
+                assert content == framed(bytes(Parcel(count=2)))
 
         async with serving(GrpcService([Echo()], limits=GrpcLimits(message_bytes_max=MIB))) as served:
             await in_thread(talk)

@@ -14,7 +14,7 @@ from grpclib.exceptions import GRPCError
 from goqueue.transports.exchange import not_found
 from goqueue.transports.grpc.service import GrpcService
 from goqueue.transports.trio_grpc_client import Channel, TrioStub, open_channel
-from tests.transports.grpc.echo_messages import EchoStub, RecordBatch
+from tests.transports.grpc.echo_messages import EchoStub, Parcel
 from tests.transports.grpc.echo_service import Echo
 from tests.transports.serving import Served, run, serving, until
 
@@ -29,7 +29,7 @@ def client(channel: Channel) -> EchoClient:
     return EchoClient(channel)  # type: ignore[arg-type]
 
 
-async def several(*parcels: RecordBatch) -> AsyncIterator[RecordBatch]:
+async def several(*parcels: Parcel) -> AsyncIterator[Parcel]:
     for parcel in parcels:
         yield parcel
 
@@ -38,11 +38,11 @@ def test_all_four_kinds_of_methods_work() -> None:
     async def test() -> None:
         async with serving(GrpcService([Echo()])) as served, open_channel("127.0.0.1", served.port) as channel:
             echo = client(channel)
-            assert (await echo.unary(RecordBatch(count=1, body=b"x"))) == RecordBatch(count=2, body=b"x")
-            assert [each.count async for each in echo.spread(RecordBatch(count=50, size=3))] == list(range(50))
-            assert (await echo.gather(several(*[RecordBatch(body=b"ab")] * 20))).size == 40
-            assert (await echo.gather([RecordBatch(body=b"ab")] * 20)).size == 40
-            sent = [RecordBatch(count=number) for number in range(10)]
+            assert (await echo.unary(Parcel(count=1, body=b"x"))) == Parcel(count=2, body=b"x")
+            assert [each.count async for each in echo.spread(Parcel(count=50, size=3))] == list(range(50))
+            assert (await echo.gather(several(*[Parcel(body=b"ab")] * 20))).size == 40
+            assert (await echo.gather([Parcel(body=b"ab")] * 20)).size == 40
+            sent = [Parcel(count=number) for number in range(10)]
             assert [each async for each in echo.chat(several(*sent))] == sent
 
     run(test)
@@ -56,12 +56,12 @@ def test_large_messages_and_many_calls_at_once() -> None:
             answers: list[int] = []
 
             async def call(number: int) -> None:
-                answers.append((await echo.unary(RecordBatch(count=number))).count)
+                answers.append((await echo.unary(Parcel(count=number))).count)
 
             async with trio.open_nursery() as nursery:
                 for number in range(1500):
                     nursery.start_soon(call, number)
-                assert (await echo.unary(RecordBatch(body=body))).body == body
+                assert (await echo.unary(Parcel(body=body))).body == body
             assert sorted(answers) == list(range(1, 1501))
 
     run(test)
@@ -71,7 +71,7 @@ def test_an_error_is_raised_with_its_details() -> None:
     async def test() -> None:
         async with serving(GrpcService([Echo()])) as served, open_channel("127.0.0.1", served.port) as channel:
             with pytest.raises(GRPCError) as caught:
-                await client(channel).unary(RecordBatch(note="fail:nö"))
+                await client(channel).unary(Parcel(note="fail:nö"))
             assert caught.value.status is Status.FAILED_PRECONDITION
             assert caught.value.message == "nö"
             assert caught.value.details[0].message == "nö".encode()
@@ -86,15 +86,15 @@ def test_a_deadline_is_kept_on_both_sides() -> None:
         async with serving(GrpcService([service])) as served, open_channel("127.0.0.1", served.port) as channel:
             echo = client(channel)
             with pytest.raises(GRPCError) as caught:
-                await echo.unary(RecordBatch(note="sleep:30"), timeout=0.1)
+                await echo.unary(Parcel(note="sleep:30"), timeout=0.1)
             assert caught.value.status is Status.DEADLINE_EXCEEDED
             await until(lambda: service.diary == ["sleeping", "cancelled"])
             with pytest.raises(GRPCError) as caught:
-                async for _ in echo.spread(RecordBatch(count=1000, note="pause:0.02"), timeout=0.2):
+                async for _ in echo.spread(Parcel(count=1000, note="pause:0.02"), timeout=0.2):
                     pass
             assert caught.value.status is Status.DEADLINE_EXCEEDED
             await until(lambda: service.diary[-1] == "spread ended")
-            assert (await echo.unary(RecordBatch(count=1))).count == 2
+            assert (await echo.unary(Parcel(count=1))).count == 2
 
     run(test)
 
@@ -104,7 +104,7 @@ def test_leaving_a_stream_of_replies_cancels_it_on_the_server() -> None:
 
     async def test() -> None:
         async with serving(GrpcService([service])) as served, open_channel("127.0.0.1", served.port) as channel:
-            replies = client(channel).spread(RecordBatch(count=10_000, size=10_000))
+            replies = client(channel).spread(Parcel(count=10_000, size=10_000))
             await anext(replies)
             await replies.aclose()  # type: ignore[attr-defined]
             await until(lambda: service.diary == ["spread started", "spread ended"])
@@ -113,8 +113,8 @@ def test_leaving_a_stream_of_replies_cancels_it_on_the_server() -> None:
 
 
 def test_an_error_in_making_requests_reaches_the_caller() -> None:
-    async def broken() -> AsyncIterator[RecordBatch]:
-        yield RecordBatch(count=1)
+    async def broken() -> AsyncIterator[Parcel]:
+        yield Parcel(count=1)
         raise LookupError("no more")
 
     async def test() -> None:
@@ -130,9 +130,9 @@ def test_an_error_in_making_requests_reaches_the_caller() -> None:
 def test_a_method_that_answers_before_it_has_read_everything_is_no_error() -> None:
     async def test() -> None:
         async with serving(GrpcService([Echo()])) as served, open_channel("127.0.0.1", served.port) as channel:
-            parcels = [RecordBatch(note="enough"), *[RecordBatch(body=bytes(100_000))] * 50]
+            parcels = [Parcel(note="enough"), *[Parcel(body=bytes(100_000))] * 50]
             assert (await client(channel).gather(parcels)).count == 0
-            assert (await client(channel).unary(RecordBatch(count=1))).count == 2
+            assert (await client(channel).unary(Parcel(count=1))).count == 2
 
     run(test)
 
@@ -140,13 +140,13 @@ def test_a_method_that_answers_before_it_has_read_everything_is_no_error() -> No
 def test_a_draining_server_takes_no_new_calls_and_finishes_the_old() -> None:
     async def test() -> None:
         async with serving(GrpcService([Echo()])) as served, open_channel("127.0.0.1", served.port) as channel:
-            replies = client(channel).spread(RecordBatch(count=10, note="pause:0.02"))
+            replies = client(channel).spread(Parcel(count=10, note="pause:0.02"))
             assert (await anext(replies)).count == 0
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(served.server.drain, 10**10)
                 await until(lambda: not channel.available)
                 with pytest.raises(GRPCError) as caught:
-                    await client(channel).unary(RecordBatch())
+                    await client(channel).unary(Parcel())
                 assert caught.value.status is Status.UNAVAILABLE
                 assert [each.count async for each in replies] == list(range(1, 10))
 
@@ -161,7 +161,7 @@ def test_a_server_that_vanishes_fails_its_calls() -> None:
 
             async def call() -> None:
                 with pytest.raises(GRPCError) as caught:
-                    await client(channel).unary(RecordBatch(note="sleep:30"))
+                    await client(channel).unary(Parcel(note="sleep:30"))
                 assert caught.value.status is Status.UNAVAILABLE
 
             async with trio.open_nursery() as nursery:
@@ -177,7 +177,7 @@ def test_a_server_without_grpc_is_told_by_its_http_status() -> None:
     async def test() -> None:
         async with serving(not_found) as served, open_channel("127.0.0.1", served.port) as channel:
             with pytest.raises(GRPCError) as caught:
-                await client(channel).unary(RecordBatch())
+                await client(channel).unary(Parcel())
             assert caught.value.status is Status.UNIMPLEMENTED
 
     run(test)
@@ -196,9 +196,9 @@ def test_tls_with_alpn() -> None:
             open_channel("127.0.0.1", served.port, tls=theirs) as channel,
         ):
             body = bytes(3 * MIB)
-            assert (await client(channel).unary(RecordBatch(body=body))).body == body
+            assert (await client(channel).unary(Parcel(body=body))).body == body
             await _refused(served, theirs)
-            assert (await client(channel).unary(RecordBatch(count=1))).count == 2
+            assert (await client(channel).unary(Parcel(count=1))).count == 2
 
     run(test)
 

@@ -63,8 +63,8 @@ def test_services_are_listed(descriptors: bytes, version: str) -> None:
     [
         "goqueue.testing.v1.Echo",
         "goqueue.testing.v1.Echo.Unary",
-        "goqueue.testing.v1.RecordBatch",
-        "goqueue.testing.v1.RecordBatch.body",
+        "goqueue.testing.v1.Parcel",
+        "goqueue.testing.v1.Parcel.body",
     ],
 )
 def test_a_symbol_leads_to_the_file_that_defines_it(descriptors: bytes, version: str, symbol: str) -> None:
@@ -87,11 +87,11 @@ def test_what_is_not_there_is_an_error_in_the_answer(descriptors: bytes) -> None
         Question(file_by_filename="nobody.proto"),
         Question(file_containing_symbol="nobody.Home"),
         Question(all_extension_numbers_of_type="nobody.Home"),
-        Question(all_extension_numbers_of_type="goqueue.testing.v1.RecordBatch"),
+        Question(all_extension_numbers_of_type="goqueue.testing.v1.Parcel"),
         Question(),
     )
     assert [each.error_response.error_code for each in answers] == [5, 5, 5, 0, 3]
-    assert answers[3].all_extension_numbers_response.base_type_name == "goqueue.testing.v1.RecordBatch"
+    assert answers[3].all_extension_numbers_response.base_type_name == "goqueue.testing.v1.Parcel"
 
 
 def test_grpcs_own_database_finds_everything(descriptors: bytes) -> None:

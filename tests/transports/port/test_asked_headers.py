@@ -17,7 +17,7 @@ from goqueue.transports.grpc.call import current_call
 from goqueue.transports.grpc.service import GrpcService
 from goqueue.transports.request_headers import NONE_SENT, RequestHeaders
 from goqueue.transports.rest.exchange import Answer, Question
-from tests.transports.grpc.echo_messages import RecordBatch
+from tests.transports.grpc.echo_messages import Parcel
 from tests.transports.grpc.echo_service import Echo
 from tests.transports.serving import Served, in_thread, run, serving
 
@@ -94,7 +94,7 @@ def test_a_method_gets_the_headers_of_its_call_that_it_asks_for() -> None:
     noted: list[Mapping[bytes, bytes]] = []
 
     class Asking(Echo):
-        async def unary(self, parcel: RecordBatch) -> RecordBatch:
+        async def unary(self, parcel: Parcel) -> Parcel:
             noted.append(current_call.get().asked(WANTED))
             return parcel
 

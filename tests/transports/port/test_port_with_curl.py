@@ -9,7 +9,7 @@ import pytest
 
 from goqueue.transports.grpc.service import GrpcService
 from goqueue.transports.trio_grpc_client import open_channel
-from tests.transports.grpc.echo_messages import EchoStub, RecordBatch
+from tests.transports.grpc.echo_messages import EchoStub, Parcel
 from tests.transports.grpc.echo_service import Echo
 from tests.transports.port.port_client import client_of
 from tests.transports.rest.rest_client import Served, orders, run
@@ -52,6 +52,6 @@ def test_the_content_type_brings_grpc_to_its_services_on_the_same_port(tmp_path:
             await orders(client)
         async with open_channel("127.0.0.1", served.port) as channel:
             echo = EchoStub(channel)  # type: ignore[arg-type]
-            assert await echo.unary(RecordBatch(count=1, body=b"x")) == RecordBatch(count=2, body=b"x")
+            assert await echo.unary(Parcel(count=1, body=b"x")) == Parcel(count=2, body=b"x")
 
     run(scenario, tmp_path, application=GrpcService([Echo()]))
