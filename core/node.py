@@ -131,10 +131,11 @@ class Node:
     def ask(self, now: int, number: int, caller: Caller, request: Request) -> None:
         """Take one request; its answer, once there is one, is a `Send` to `number`."""
         call = self._clients[number] = Call(number, caller)
-        if not (self._agreement.is_current or type(request) in ABOUT_PEERS) or not self._leading.is_open:
-            self._answer(call, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
-        elif (refusal := self._gate.admit(now, call, request)) is not None:
+        refusal = self._gate.admit(now, call, request)
+        if refusal is not None:
             self._answer(call, refusal)
+        elif not (self._agreement.is_current or type(request) in ABOUT_PEERS) or not self._leading.is_open:
+            self._answer(call, Refusal(Code.UNAVAILABLE, "the node is starting", retry_after_ms=200))
         elif self._peering is None or not self._peering.ask_others(now, call, request):
             self._carry_out(now, call, request)
 
@@ -148,7 +149,7 @@ class Node:
         else:
             self._answer(call, Refusal(Code.NOT_LEADER, "the node is starting", retry_after_ms=200))
 
-    def _carry_out(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - requests and wishes
+    def _carry_out(self, now: int, call: Call, request: Any) -> None:  # noqa: ANN401 - any request
         """Do what is asked here, whoever leads."""
         verb = self._verbs.get(type(request))
         if verb is not None:

@@ -11,7 +11,7 @@ RECORD_BYTES = 1000
 
 @define
 class CrowdSize:
-    """What a crowded node holds."""
+    """How many partitions, groups, producers and leases the crowded node holds during a measurement."""
 
     partitions: int
     groups: int

@@ -72,7 +72,6 @@ _WAITING_MAX = 1000
 _PLANNED_MAX = 256
 _NEVER = 1 << 63
 _UNKNOWN = -1
-_OF_THE_QUORUM = (AddVoter, RemoveVoter, MoveController, Confirm)
 
 
 def _plan_producer_ids(state: ClusterState, _request: ExtendProducerIds, _wall_ms: int) -> Plan:

@@ -89,7 +89,7 @@ class DeadLeader:
         self._browsing: dict[Call, Browsing] = {}
         self._inquiries = Inquiries(self._yard, self._census)
         self._waiting: dict[Call, Request | _Started] = {}
-        # Topics whose ledgers are being made, by the number of the wish.
+        # Topics whose ledgers are being made, by the number of the request.
         self._making: dict[int, str] = {}
         self._is_stirred = False
         self._answers: dict[type, Callable[[int, Call, Any], bool]] = {

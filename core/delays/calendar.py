@@ -262,7 +262,7 @@ class Calendar:
         is_read = self.stream is None or offset < self.next_offset or offset >= self.stream.high_watermark
         return self.standing is Standing.READY and is_read
 
-    # --- answers to wishes
+    # --- answers to internal requests
 
     def answered(self, now: int, wall_ms: int, number: int, reply: Reply, budget: Budget) -> None:
         """The answer to a wish, which is of no interest if it was asked before a failure."""

@@ -1,6 +1,6 @@
 """What one partition's delays ask of the node, and how much they may do in a turn.
 
-The room of delays has one row of wishes for all partitions; here each wish is known to be one partition's. And a turn
+The service of delays has one row of internal requests for all partitions; here each is known to be of one. And a turn
 of the node is everybody's: with a million messages to be read or a hundred thousand due at once, each turn does so much
 and goes on in the next, so that others wait for milliseconds.
 """
@@ -35,7 +35,7 @@ class Budget:
 
 @define(eq=False)
 class Errands:
-    """The wishes of one partition; `owners` tells whose each is, among those of all."""
+    """The internal requests of one partition; `owners` has the partition of each request of the service."""
 
     slot: Slot
     _wishes: InternalRequests

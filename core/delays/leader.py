@@ -66,7 +66,7 @@ class DelayLeader:
     _site: ServiceContext
     wishes: InternalRequests = field(factory=lambda: InternalRequests(ServiceName.DELAYS), init=False)
     _calendars: dict[Slot, Calendar] = field(factory=dict, init=False)
-    # Whose each wish is, of those of calendars.
+    # The partition of the calendar that made each internal request.
     _owners: dict[int, Slot] = field(factory=dict, init=False)
     # Requests about single messages of which it is not known yet if they are pending.
     _waiting: dict[Call, Single] = field(factory=dict, init=False)
@@ -277,7 +277,7 @@ class DelayLeader:
     # --- what the node reports
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
-        """The answer to a wish."""
+        """Take the answer to an internal request."""
         slot = self._owners.pop(number, None)
         if slot is not None:
             calendar = self._calendars.get(slot)

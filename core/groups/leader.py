@@ -262,7 +262,7 @@ class GroupLeader:
     # --- what the node reports
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
-        """The answer to a wish."""
+        """Take the answer to an internal request."""
         if isinstance(reply, Fetched | FoundOffset | Refusal):
             slot = self._reach.answered(now, number, reply)
             if slot is not None:

@@ -76,7 +76,7 @@ class GroupDispatcher:
         self.light(reader)
 
     def darken(self, reader: QueueReader) -> None:
-        """A reader has nothing to give for now."""
+        """Pass over a reader until it has messages that can be leased."""
         self.lit.pop(reader.slot, None)
 
     def serves(self, topics: list[str]) -> bool:

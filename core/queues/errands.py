@@ -21,7 +21,7 @@ class Sender(Protocol):
 
 @define(eq=False)
 class Errands:
-    """The wishes that are under way; each has one answer."""
+    """The internal requests that are under way; each has one answer."""
 
     wishes: InternalRequests
     _senders: dict[int, Sender] = field(factory=dict)

@@ -328,7 +328,7 @@ class WorkLeader:
         return partition.side is Side.DATA and self._ledgers.news(partition)
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
-        """The answer to a wish."""
+        """Take the answer to an internal request."""
         if self._ledgers.answered(now, number, reply):
             self._openings.renew()
 

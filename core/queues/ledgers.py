@@ -92,7 +92,7 @@ class Ledgers:
         return book
 
     def answered(self, now: int, number: int, reply: Reply) -> bool:
-        """The answer to a wish of anybody here; whether a book is another than it was."""
+        """Take the answer to an internal request; return whether a ledger has changed."""
         self._errands.answered(now, number, reply)
         return self._follow(now)
 

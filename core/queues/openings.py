@@ -4,7 +4,7 @@ The topic's ledgers are made where there are none; and a group that begins at a 
 there a group's dispatcher is `opening`, so that a poll that does not wait is not answered with nothing before it could
 have something.
 
-Invariant: for a group and a partition there is one search at most, and for a topic one wish for ledgers.
+Invariant: for a group and a partition there is one search at most, and for a topic one request for ledgers.
 """
 
 from attrs import define, field

@@ -33,7 +33,7 @@ class MoveController(Request):
 
 @define
 class Confirm(Request):
-    """Is the state as new as anything that was agreed before this was asked? Answered None when it is."""
+    """Ask the controller to answer None once its state has everything that was agreed before this request."""
 
 
 _row = partial(

@@ -23,7 +23,7 @@ class RoutingContext:
     controller: Callable[[], str]
     # Which partitions of a topic messages go to: their places by partition.
     spread: Callable[[str, Sequence[NewRecord]], dict[int, list[int]]]
-    # Carry a request or a wish out here, or refuse it.
+    # Carry a request out here, or refuse it.
     take: Callable[[int, Call, Any], None]
     # Tell a client or a room of this node.
     answer: Callable[[Call, Reply], None]

@@ -68,4 +68,3 @@ class Missing:
 
 
 ForwardingMessage = Forwarded | Answered | Abandoned | Inquiry | Missing
-FORWARDING_MESSAGES = (Forwarded, Answered, Abandoned, Inquiry, Missing)

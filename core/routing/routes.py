@@ -1,7 +1,7 @@
 """Which node a request belongs to, read from the agreed state.
 
-The row of a request says by what it is routed. Of a service's own wishes those that write what only a leader may write
-are never passed on: two nodes that both believe to lead must not both write through the one that does.
+The row of a request says how it is routed. Of a service's internal requests those that write what only a leader may
+write are never passed on: two nodes that both believe to lead must not both write through the one that does.
 
 A topic without placements was made by a node that was alone, and is that node's.
 """

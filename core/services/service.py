@@ -58,7 +58,7 @@ class Service(Protocol):
         """Let go of batches that are held in memory."""
 
     def answered(self, now: int, number: int, reply: Reply) -> None:
-        """The answer to a wish."""
+        """Take the answer to an internal request."""
 
     def topics_changed(self, now: int) -> None:
         """There are other topics than before, or with other partitions or settings."""
@@ -93,13 +93,13 @@ class Service(Protocol):
 
 @define(eq=False)
 class Services:
-    """All services of a node; the wishes of each bear its number."""
+    """All services of a node."""
 
     services: Sequence[Service]
     _led: ReplicaSet
     _by_request: dict[type, Service] = field(init=False)
     _by_service: dict[ServiceName, Service] = field(init=False)
-    # Answers to wishes that no service has heard of yet.
+    # Answers to internal requests that their services have not been given yet.
     _own: list[tuple[Call, Reply]] = field(factory=list, init=False)
     _topics_differ: bool = field(default=False, init=False)
     _was_in_office: bool = field(default=True, init=False)
@@ -122,7 +122,7 @@ class Services:
         self._by_request[type(request)].ask(now, call, request)
 
     def answered(self, call: Call, reply: Reply) -> None:
-        """Keep the answer to a wish until the services are attended to."""
+        """Keep the answer to an internal request until its service has its turn."""
         self._own.append((call, reply))
 
     def topics_changed(self) -> None:

@@ -93,7 +93,7 @@ class ServerCall:
         return self._exchange.callers.grpc(self._exchange.request.named)
 
     def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
-        """The headers of these names (lower case) that were sent, and no others, as they came."""
+        """Return those headers of the call that have one of these names, which are in lower case, as they came."""
         return self._exchange.request.asked(names)
 
     @property

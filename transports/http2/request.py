@@ -45,7 +45,7 @@ class Request:
         return self._named
 
     def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
-        """The headers of these names (lower case) that were sent, and no others."""
+        """Return those headers of the request that have one of these names, which are in lower case."""
         return self.named.asked(names)
 
     def header(self, name: bytes) -> bytes | None:

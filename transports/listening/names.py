@@ -35,6 +35,6 @@ def bound(listener: trio.SocketListener) -> tuple[str, int]:
 
 
 def written(listener: trio.SocketListener) -> str:
-    """The same as text, an address of IPv6 in brackets."""
+    """Return the address as text; brackets enclose an IPv6 host."""
     host, port = bound(listener)
     return f"[{host}]:{port}" if listener.socket.family == socket.AF_INET6 else f"{host}:{port}"

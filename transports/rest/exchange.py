@@ -33,7 +33,7 @@ class Question:
     caller: Caller = field(factory=Caller)
 
     def asked(self, names: frozenset[bytes]) -> Mapping[bytes, bytes]:
-        """The headers of these names (lower case) that were sent, and no others."""
+        """Return those headers of the request that have one of these names, which are in lower case."""
         return self.headers.asked(names)
 
     def header(self, name: bytes) -> str:
